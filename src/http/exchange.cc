@@ -1,0 +1,33 @@
+#include "src/http/exchange.h"
+
+#include "src/http/response.h"
+
+namespace pontage::http {
+
+void Exchange::reset() noexcept {
+  arena.reset();
+  request = {};
+  path = {};
+  forward_path = {};
+  body = nullptr;
+  client = {};
+  request_id = {};
+  trace_id = {};
+  outcome = {};
+}
+
+void Response::own_headers(message::Arena& arena) {
+  message::HeaderList copy(arena);
+  for (const auto& h : head.headers) copy.add(h.name, h.value, h.id);
+  head.headers = copy;
+  prepared = {};
+}
+
+net::Task<util::Result<BodyBatch>> MemoryBody::pull(std::size_t, Patience) {
+  BodyBatch batch;
+  batch.add(bytes_);
+  batch.last = Last::yes;
+  co_return batch;
+}
+
+}  // namespace pontage::http

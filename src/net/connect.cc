@@ -1,0 +1,70 @@
+#include "src/net/connect.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace pontage::net {
+namespace {
+
+using Stream = std::unique_ptr<ByteStream>;
+
+util::Failure refused(int os_error) {
+  const bool shed = os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM || os_error == ENOBUFS;
+  return util::Failure(util::Error{.kind = shed ? util::ErrorKind::overload : util::ErrorKind::refused,
+                                   .source = shed ? util::Source::gateway : util::Source::server,
+                                   .retry = util::RetryClass::not_sent,
+                                   .os_error = os_error,
+                                   .detail = "connect"});
+}
+
+void set_tcp_options(int fd) noexcept {
+  const int one = 1;
+  const int idle = 60;
+  const int interval = 10;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+}
+
+}  // namespace
+
+Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline deadline) {
+  for (;;) {
+    util::UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd) co_return refused(errno);
+    if (!address.is_unix()) set_tcp_options(fd.get());
+    const int raw = fd.get();
+    const int outcome = ::connect(raw, address.raw(), address.size());
+    const int os_error = outcome == 0 ? 0 : errno;
+    if (os_error == EAGAIN && address.is_unix()) {
+      const Deadline soon = reactor.after(10);
+      if (soon >= deadline) co_return refused(os_error);
+      if (co_await Pause(soon, observe::Phase::connect) == WaitResult::cancelled) {
+        co_return util::fail(util::ErrorKind::cancelled, util::Source::gateway, "connect");
+      }
+      continue;
+    }
+    if (os_error != 0 && os_error != EINPROGRESS) co_return refused(os_error);
+    auto stream = std::make_unique<SocketStream>(reactor, std::move(fd));
+    if (os_error == EINPROGRESS) {
+      stream->expect_connect();
+      const WaitResult waited = co_await stream->writable(deadline, observe::Phase::connect);
+      if (waited != WaitResult::ready) {
+        util::Error error = wait_error(waited, util::Source::server, "connect");
+        error.retry = util::RetryClass::not_sent;
+        co_return util::Failure(error);
+      }
+      int failure = 0;
+      socklen_t size = sizeof failure;
+      ::getsockopt(raw, SOL_SOCKET, SO_ERROR, &failure, &size);
+      if (failure != 0) co_return refused(failure);
+    }
+    co_return Stream(std::move(stream));
+  }
+}
+
+}  // namespace pontage::net
