@@ -37,7 +37,13 @@ struct BodyBatch {
   const message::HeaderList* trailers = nullptr;     // with `last`; nullptr when there are none
 
   void add(std::string_view memory) noexcept {
-    if (!memory.empty()) pieces[count++].memory = memory;
+    if (!memory.empty()) pieces[count++] = Piece{.memory = memory};
+  }
+  void clear() noexcept {
+    count = 0;
+    flush = Flush::no;
+    last = Last::no;
+    trailers = nullptr;
   }
   std::span<const Piece> view() const noexcept { return {pieces.data(), count}; }
   bool full() const noexcept { return count == kPieces; }
@@ -53,9 +59,10 @@ enum class Patience : std::uint8_t { none, wait };
 
 class BodySource {
  public:
-  // Up to `budget` bytes of what is ready now (a little more is allowed when it is there already). Suspends only when nothing is ready. One pull at a
-  // time; none after the last batch or an error.
-  virtual net::Task<util::Result<BodyBatch>> pull(std::size_t budget, Patience patience) = 0;
+  // Fills `batch` (the caller's, empty) with up to `budget` bytes of what is ready now (a little more is allowed when it is there already).
+  // Suspends only when nothing is ready. One pull at a time; none after the last batch or an error. The batch is the caller's memory
+  // because it is large: returned by value it was copied four times a pull.
+  virtual net::Task<util::Result<void>> pull(BodyBatch& batch, std::size_t budget, Patience patience) = 0;
   // The end of interest: frees what the source holds at once, never waits. A backend connection goes back to its pool or is closed. Called once,
   // by BodyPtr, whether or not the body was read to its end.
   virtual void drop() noexcept = 0;
@@ -74,7 +81,7 @@ using BodyPtr = std::unique_ptr<BodySource, DropBody>;
 class MemoryBody final : public BodySource {
  public:
   explicit MemoryBody(std::string_view bytes) noexcept : bytes_(bytes) {}
-  net::Task<util::Result<BodyBatch>> pull(std::size_t budget, Patience patience) override;
+  net::Task<util::Result<void>> pull(BodyBatch& batch, std::size_t budget, Patience patience) override;
   void drop() noexcept override {}
 
  private:

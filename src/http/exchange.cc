@@ -9,11 +9,13 @@ void Exchange::reset() noexcept {
   request = {};
   path = {};
   forward_path = {};
+  forward_headers = {};
   body = nullptr;
   client = {};
   request_id = {};
   trace_id = {};
   outcome = {};
+  pump.reset();
 }
 
 void Response::own_headers(message::Arena& arena) {
@@ -23,11 +25,10 @@ void Response::own_headers(message::Arena& arena) {
   prepared = {};
 }
 
-net::Task<util::Result<BodyBatch>> MemoryBody::pull(std::size_t, Patience) {
-  BodyBatch batch;
+net::Task<util::Result<void>> MemoryBody::pull(BodyBatch& batch, std::size_t, Patience) {
   batch.add(bytes_);
   batch.last = Last::yes;
-  co_return batch;
+  co_return util::Result<void>{};
 }
 
 }  // namespace pontage::http

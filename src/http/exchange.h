@@ -10,6 +10,7 @@
 #include "protocols/message/head.h"
 #include "protocols/message/target.h"
 #include "src/http/body_source.h"
+#include "src/http/request_pump.h"
 #include "src/net/address.h"
 #include "src/net/fiber.h"
 #include "src/net/reactor.h"
@@ -67,7 +68,7 @@ struct Outcome {
 };
 
 struct Exchange {
-  explicit Exchange(net::Fiber& f) noexcept : fiber(f) {}
+  explicit Exchange(net::Fiber& f) noexcept : fiber(f), pump(f.reactor(), *this) {}
 
   net::Reactor& reactor() const noexcept { return fiber.reactor(); }
   // Ready for the next request on this session; keeps the arena's first block.
@@ -78,11 +79,13 @@ struct Exchange {
   message::RequestHead request;            // immutable once routed
   message::CanonicalPath path;
   std::string_view forward_path;           // the path after the route's rewrite: what handlers and adapters use
+  message::HeaderList forward_headers;     // what a server gets, Host and framing apart (forwarding.h); empty before proxying
   BodySource* body = nullptr;              // the request body; nullptr when there is none. Owned by the session
   const ConnectionInfo* connection = nullptr;
   ClientIdentity client;
   std::string_view request_id;             // in the arena; empty until forwarding made one
   std::string_view trace_id;
+  RequestPump pump;
   InterimSink* interim = nullptr;
   observe::Ledger ledger;
   observe::WorkerMetrics* metrics = nullptr;

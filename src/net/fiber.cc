@@ -14,6 +14,10 @@ void Fiber::cancel() noexcept {
   if (current_ != nullptr) current_->complete(WaitResult::cancelled);
 }
 
+void Fiber::interrupt() noexcept {
+  if (current_ != nullptr) current_->complete(WaitResult::cancelled);
+}
+
 void Fiber::arm(Deadline deadline) noexcept {
   deadline_ = deadline;
   if (deadline == kNoDeadline) return;

@@ -46,6 +46,8 @@ class Fiber : private Timer {
   // Ends the present wait and all later ones with `cancelled`.
   void cancel() noexcept;
   bool cancelled() const noexcept { return cancelled_; }
+  // Ends the present wait, if any, with `cancelled`; later waits are not touched. For news that the fiber should look at.
+  void interrupt() noexcept;
   // Lets the fiber wait again, e.g. for an orderly close after the work was cancelled.
   void revive() noexcept { cancelled_ = false; }
   bool waiting() const noexcept { return current_ != nullptr; }

@@ -20,8 +20,9 @@ int checked(int fd, const char* what) {
 
 }  // namespace
 
-Reactor::Reactor()
-    : epoll_(checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
+Reactor::Reactor(unsigned id)
+    : id_(id),
+      epoll_(checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
       wake_(checked(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")),
       wheel_(util::monotonic_ns() / 1'000'000) {
   read_clocks();

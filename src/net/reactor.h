@@ -36,12 +36,13 @@ class EventTarget {
 
 class Reactor {
  public:
-  // Throws std::system_error when the kernel refuses epoll or eventfd.
-  Reactor();
+  // `id` numbers the workers from 0. Throws std::system_error when the kernel refuses epoll or eventfd.
+  explicit Reactor(unsigned id = 0);
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
   ~Reactor();
 
+  unsigned id() const noexcept { return id_; }
   // Runs until stop(). Everything posted before is run.
   void run();
   // From any thread.
@@ -75,6 +76,7 @@ class Reactor {
   void run_ready();
   void read_clocks() noexcept;
 
+  unsigned id_;
   ChunkPool chunks_;
   util::UniqueFd epoll_;
   util::UniqueFd wake_;

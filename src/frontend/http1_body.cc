@@ -1,0 +1,98 @@
+#include "src/frontend/http1_body.h"
+
+#include <algorithm>
+
+namespace pontage::frontend {
+
+using http::BodyBatch;
+using util::ErrorKind;
+using util::Source;
+
+namespace {
+constexpr std::uint64_t kRateGraceMs = 5000;
+}
+
+void Http1Body::start(const message::BodyFraming& framing, const wire::HeadLimits& limits, bool expects_continue) noexcept {
+  decoder_.start(framing, limits, exchange_->arena);
+  bytes_ = waited_ms_ = 0;
+  continue_due_ = expects_continue;
+}
+
+util::Result<void> Http1Body::decode_ready(BodyBatch& batch, std::size_t budget) {
+  std::size_t taken = 0;
+  while (!batch.full() && taken < budget) {
+    const auto step = decoder_.decode(input_->view().substr(0, budget - taken));
+    if (!step) return util::fail_decode(step.error(), Source::client);
+    input_->consume(step->consumed);
+    if (step->event == http1::BodyEvent::end) {
+      batch.last = http::Last::yes;
+      return {};
+    }
+    if (step->event == http1::BodyEvent::need_more) {
+      if (input_->empty()) return {};
+      continue;
+    }
+    batch.add(step->data);
+    taken += step->data.size();
+    bytes_ += step->data.size();
+    if (bytes_ > rules_.limit) return util::fail(ErrorKind::too_large, Source::client, "body");
+  }
+  if (decoder_.done()) batch.last = http::Last::yes;
+  return {};
+}
+
+net::Task<util::Result<void>> Http1Body::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {
+  for (;;) {
+    const auto decoded = decode_ready(batch, budget);
+    if (!decoded) co_return util::Failure(decoded.error());
+    if (batch.count > 0 || batch.last == http::Last::yes) break;
+    if (continue_due_) {
+      const auto told = co_await send_continue();
+      if (!told) co_return util::Failure(told.error());
+    }
+    const net::IoResult got = input_->fill();
+    if (got.status == net::IoStatus::done) {
+      continue_due_ = false;  // it did not wait for our word
+      continue;
+    }
+    if (got.status == net::IoStatus::end) co_return util::fail(ErrorKind::closed, Source::client, "body cut short");
+    if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::client, "body"));
+    if (patience == http::Patience::none) break;
+    const auto waited = co_await wait_for_more();
+    if (!waited) co_return util::Failure(waited.error());
+  }
+  exchange_->outcome.bytes_in = bytes_;
+  co_return util::Result<void>{};
+}
+
+net::Task<util::Result<void>> Http1Body::wait_for_more() {
+  net::Reactor& reactor = exchange_->reactor();
+  input_->relax();
+  std::uint64_t patience = rules_.idle_ms;
+  bool by_rate = false;
+  if (rules_.min_rate != 0) {
+    const std::uint64_t allowed = kRateGraceMs + bytes_ * 1000 / rules_.min_rate;
+    const std::uint64_t left = allowed > waited_ms_ ? allowed - waited_ms_ : 1;
+    if (patience == 0 || left < patience) {
+      patience = left;
+      by_rate = true;
+    }
+  }
+  const std::uint64_t before = reactor.now_ms();
+  const auto waited = co_await input_->stream().readable(reactor.after(patience), observe::Phase::client);
+  waited_ms_ += reactor.now_ms() - before;
+  if (waited == net::WaitResult::ready) co_return util::Result<void>{};
+  if (waited == net::WaitResult::timeout && by_rate) co_return util::fail(ErrorKind::too_slow, Source::client, "min_rate");
+  co_return util::Failure(net::wait_error(waited, Source::client, "body_idle"));
+}
+
+net::Task<util::Result<void>> Http1Body::send_continue() {
+  continue_due_ = false;
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  iovec piece{const_cast<char*>(kContinue.data()), kContinue.size()};
+  const auto sent = co_await net::write_all(input_->stream(), {&piece, 1}, net::More::no, rules_.idle_ms, observe::Phase::client, Source::client);
+  if (sent) exchange_->outcome.bytes_out += kContinue.size();
+  co_return sent;
+}
+
+}  // namespace pontage::frontend

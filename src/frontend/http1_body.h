@@ -1,0 +1,49 @@
+// The request body of an HTTP/1 session, decoded from the session's input as it is pulled. Enforces the body limit, the idle deadline and the
+// minimum rate; sends "100 Continue" when somebody first asks for the body (ADAPTERS X6). Worker's thread.
+#pragma once
+
+#include <cstdint>
+
+#include "protocols/http1/decoder.h"
+#include "src/frontend/http1_input.h"
+#include "src/http/exchange.h"
+
+namespace pontage::frontend {
+
+struct BodyRules {
+  std::uint64_t limit = 0;        // bytes
+  std::uint64_t idle_ms = 0;      // 0: no deadline
+  std::uint64_t min_rate = 0;     // bytes a second after a grace of 5 s; 0: off
+};
+
+class Http1Body final : public http::BodySource {
+ public:
+  Http1Body(Http1Input& input, http::Exchange& exchange) noexcept : input_(&input), exchange_(&exchange) {}
+
+  void start(const message::BodyFraming& framing, const wire::HeadLimits& limits, bool expects_continue) noexcept;
+  void set_rules(const BodyRules& rules) noexcept { rules_ = rules; }
+
+  net::Task<util::Result<void>> pull(http::BodyBatch& batch, std::size_t budget, http::Patience patience) override;
+  void drop() noexcept override {}
+
+  // Read to its end (or there was none).
+  bool done() const noexcept { return decoder_.done(); }
+  // The client waits for a 100 that was not sent: it may never send the body.
+  bool withheld() const noexcept { return continue_due_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  util::Result<void> decode_ready(http::BodyBatch& batch, std::size_t budget);
+  net::Task<util::Result<void>> wait_for_more();
+  net::Task<util::Result<void>> send_continue();
+
+  Http1Input* input_;
+  http::Exchange* exchange_;
+  http1::BodyDecoder decoder_;
+  BodyRules rules_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t waited_ms_ = 0;   // time spent waiting for the client
+  bool continue_due_ = false;
+};
+
+}  // namespace pontage::frontend

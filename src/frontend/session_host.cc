@@ -1,0 +1,59 @@
+#include "src/frontend/session_host.h"
+
+#include "protocols/message/http_date.h"
+#include "protocols/wire/sink.h"
+
+namespace pontage::frontend {
+
+SessionHost::SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, observe::AccessLog::Ring* log)
+    : reactor_(&reactor), metrics_(&metrics), log_(log) {}
+
+void SessionHost::set_site(std::shared_ptr<const routing::Site> site) {
+  // A control block of this worker's own, so that counting up and down for each exchange never leaves its cache.
+  auto holder = std::make_shared<std::shared_ptr<const routing::Site>>(std::move(site));
+  const routing::Site* raw = holder->get();
+  site_ = std::shared_ptr<const routing::Site>(std::move(holder), raw);
+}
+
+void SessionHost::add(Session& session) noexcept {
+  sessions_.push_back(session);
+  ++count_;
+}
+
+void SessionHost::remove(Session& session) noexcept {
+  session.unlink();
+  delete &session;
+  --count_;
+  if (count_ == 0 && draining_ && empty_) empty_();
+}
+
+void SessionHost::drain() noexcept {
+  draining_ = true;
+  sessions_.for_each([](Session& session) { session.drain(); });
+  if (count_ == 0 && empty_) empty_();
+}
+
+void SessionHost::cancel_all() noexcept {
+  sessions_.for_each([](Session& session) { session.cancel(); });
+}
+
+void SessionHost::cancel_older_than(std::uint64_t oldest) noexcept {
+  sessions_.for_each([oldest](Session& session) {
+    if (session.generation() != 0 && session.generation() < oldest) session.cancel();
+  });
+}
+
+std::string_view SessionHost::date_lines() noexcept {
+  if (date_second_ != reactor_->unix_seconds()) {
+    date_second_ = reactor_->unix_seconds();
+    wire::Sink sink(date_lines_);
+    const auto date = message::format_http_date(date_second_);
+    sink.append("Date: ");
+    sink.append({date.data(), date.size()});
+    sink.append("\r\nServer: pontage\r\n");
+    date_size_ = sink.size();
+  }
+  return {date_lines_, date_size_};
+}
+
+}  // namespace pontage::frontend

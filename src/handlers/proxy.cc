@@ -1,0 +1,94 @@
+#include "src/handlers/proxy.h"
+
+#include "src/http/header_edit.h"
+#include "src/observe/log.h"
+#include "src/upstream/replay.h"
+
+namespace pontage::handlers {
+
+using upstream::Lease;
+using util::ErrorKind;
+using util::RetryClass;
+using util::Source;
+
+ProxyHandler::ProxyHandler(std::shared_ptr<const upstream::Backend> backend, std::shared_ptr<const http::ForwardingPolicy> policy,
+                           ProxyOptions options)
+    : backend_(std::move(backend)), policy_(std::move(policy)), options_(std::move(options)) {}
+
+void ProxyHandler::prepare(http::Exchange& exchange) const {
+  http::make_forward_headers(exchange, *policy_);
+  if (!options_.request_headers.empty()) http::apply_header_edits(exchange.forward_headers, options_.request_headers);
+  backend_->note_request(exchange.reactor().id());
+}
+
+// Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.
+ProxyHandler::Verdict ProxyHandler::judge(const http::Exchange& exchange, const util::Error& error, bool replayable,
+                                          bool was_fresh) const noexcept {
+  if (exchange.fiber.cancelled() || error.source == Source::client || error.kind == ErrorKind::cancelled) return Verdict::give_up;
+  switch (error.retry) {
+    case RetryClass::none: return Verdict::give_up;
+    case RetryClass::not_sent: return replayable ? Verdict::other_server : Verdict::give_up;
+    case RetryClass::reused_closed:
+      if (was_fresh || !replayable) return Verdict::give_up;
+      return message::is_idempotent(exchange.request.method) || options_.retry_non_idempotent ? Verdict::fresh_connection : Verdict::give_up;
+  }
+  return Verdict::give_up;
+}
+
+net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exchange) {
+  if (exchange.request.method == message::Method::connect) {
+    co_return util::fail(ErrorKind::unsupported, Source::gateway, "CONNECT is not served");
+  }
+  prepare(exchange);
+  upstream::ReplayBody* replay = nullptr;
+  if (exchange.body != nullptr) {
+    replay = new (exchange.arena.allocate(sizeof(upstream::ReplayBody))) upstream::ReplayBody(*exchange.body, exchange.arena);
+    exchange.body = replay;
+  }
+  upstream::Backend::Choice choice(*backend_, exchange);
+  const std::shared_ptr<upstream::BackendServer>* server = choice.next();
+  if (server == nullptr) co_return util::fail(ErrorKind::no_server, Source::gateway, "no server");
+  bool fresh = false;
+  for (;;) {
+    upstream::BackendServer& target = **server;
+    ++exchange.outcome.attempts;
+    exchange.outcome.server = target.name();
+    exchange.outcome.adapter = target.adapter_name();
+    target.count_pick(exchange);
+    const bool was_fresh = fresh;
+    auto leased = fresh ? co_await target.lease_fresh(exchange) : co_await target.lease(exchange);
+    util::Error error;
+    if (leased) {
+      Lease lease = std::move(*leased);
+      const bool reused = lease->uses() > 0;
+      auto answered = co_await lease->round_trip(exchange);
+      if (answered) {
+        lease.release();
+        co_return std::move(*answered);
+      }
+      error = answered.error();
+      if (exchange.pump.active()) co_await exchange.pump.join();
+      if (!reused && error.retry == RetryClass::reused_closed) error.retry = RetryClass::none;
+    } else {
+      error = leased.error();
+    }
+    target.count_failure(exchange, error);
+    const bool replayable = replay == nullptr || replay->rewindable();
+    const Verdict verdict = judge(exchange, error, replayable, was_fresh);
+    const bool attempts_left = exchange.outcome.attempts < backend_->config().retry.attempts;
+    const auto* next = verdict == Verdict::other_server ? choice.next() : server;
+    // A server whose queue is full or whose connect failed has done no work: trying the next one needs no budget.
+    const bool free_of_charge = error.retry == RetryClass::not_sent;
+    if (verdict == Verdict::give_up || next == nullptr || (!attempts_left && !free_of_charge) ||
+        (!free_of_charge && !backend_->may_retry(exchange.reactor().id()))) {
+      co_return util::Failure(error);
+    }
+    target.count_retry(exchange, error);
+    if (replay != nullptr) replay->rewind();
+    exchange.pump.reset();
+    fresh = verdict == Verdict::fresh_connection;
+    server = next;
+  }
+}
+
+}  // namespace pontage::handlers

@@ -1,0 +1,34 @@
+// The proxy handler: forwards an exchange to a server of its backend. The retry loop of ADAPTERS X12 stands here, in plain sight.
+// Shared by all workers, immutable.
+#pragma once
+
+#include <memory>
+
+#include "src/http/forwarding.h"
+#include "src/http/handler.h"
+#include "src/upstream/backend.h"
+
+namespace pontage::handlers {
+
+struct ProxyOptions {
+  bool retry_non_idempotent = false;                       // class (b) for POST too
+  std::vector<config::HeaderEdit> request_headers;         // applied to what the server gets
+};
+
+class ProxyHandler final : public http::Handler {
+ public:
+  ProxyHandler(std::shared_ptr<const upstream::Backend> backend, std::shared_ptr<const http::ForwardingPolicy> policy, ProxyOptions options);
+
+  net::Task<util::Result<http::Response>> handle(http::Exchange& exchange) override;
+
+ private:
+  enum class Verdict : std::uint8_t { give_up, other_server, fresh_connection };
+  Verdict judge(const http::Exchange& exchange, const util::Error& error, bool replayable, bool was_fresh) const noexcept;
+  void prepare(http::Exchange& exchange) const;
+
+  std::shared_ptr<const upstream::Backend> backend_;
+  std::shared_ptr<const http::ForwardingPolicy> policy_;
+  ProxyOptions options_;
+};
+
+}  // namespace pontage::handlers

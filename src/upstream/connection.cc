@@ -1,0 +1,57 @@
+#include "src/upstream/connection.h"
+
+#include "src/upstream/pool.h"
+#include "src/upstream/server.h"
+
+namespace pontage::upstream {
+
+BackendConnection::BackendConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream) noexcept
+    : stream_(std::move(stream)), server_(std::move(server)) {}
+
+BackendConnection::~BackendConnection() = default;
+
+void BackendConnection::finish(Reuse reuse) noexcept {
+  std::unique_ptr<BackendConnection> self(this);
+  const auto server = server_;
+  // Bytes or an end that are there already belong to no exchange (ADAPTERS X20).
+  if (reuse == Reuse::yes && !stream_->maybe_readable() && !stream_->peer_closed()) {
+    server->pool().give_back(std::move(self));
+    return;
+  }
+  self.reset();
+  server->pool().forget();
+}
+
+void BackendConnection::on_hangup(void* self) noexcept {
+  auto* connection = static_cast<BackendConnection*>(self);
+  connection->server_->note_stale();
+  connection->server_->pool().idle_ended(*connection);
+}
+
+void BackendConnection::on_timer(net::Timer& timer) noexcept {
+  auto& self = *static_cast<IdleTimer&>(timer).connection;
+  if (!self.idle_) return;
+  const std::uint64_t due = self.idle_since_ms_ + self.server_->idle_ms();
+  if (due > self.reactor().now_ms()) {
+    self.reactor().wheel().schedule(timer, due);
+    return;
+  }
+  self.server_->pool().idle_ended(self);
+}
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this != &other) {
+    discard();
+    connection_ = std::move(other.connection_);
+  }
+  return *this;
+}
+
+void Lease::discard() noexcept {
+  if (!connection_) return;
+  const auto server = connection_->shared_server();
+  connection_.reset();
+  server->pool().forget();
+}
+
+}  // namespace pontage::upstream

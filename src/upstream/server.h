@@ -1,0 +1,90 @@
+// BackendServer: one application server of a backend. Its pool, addresses, health and counters belong to (backend, server name or URL) and
+// outlive configuration snapshots. Shared by all workers; the members say what guards them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/config/config.h"
+#include "src/net/address.h"
+#include "src/observe/metrics.h"
+#include "src/upstream/connection.h"
+#include "src/upstream/pool.h"
+
+namespace pontage::upstream {
+
+// What the adapters need to know of the configuration; immutable, replaced whole at a reload.
+struct ServerSettings {
+  config::ServerUrl url;
+  std::string name;
+  int weight = 1;
+  std::string secret;
+  std::size_t packet_size = 8192;
+  config::Backend::Timeouts timeouts;
+  PoolLimits pool;
+  wire::HeadLimits response_limits;
+};
+
+class BackendServer : public std::enable_shared_from_this<BackendServer> {
+ public:
+  BackendServer(std::string backend, ServerSettings settings, std::vector<net::Reactor*> workers, observe::Metrics& metrics);
+  ~BackendServer();
+
+  // A pooled connection that is known to be alive, or a fresh one. Errors: queue_full, queue_timeout, refused, unresolved, timeout, overload,
+  // cancelled; all of class not_sent.
+  net::Task<util::Result<Lease>> lease(http::Exchange& exchange);
+  // Always a fresh connection: for the one retry after a reused one closed (ADAPTERS X12 b).
+  net::Task<util::Result<Lease>> lease_fresh(http::Exchange& exchange);
+
+  std::unique_ptr<BackendConnection> make_connection(std::unique_ptr<net::ByteStream> stream);
+  Pool& pool() noexcept { return pool_; }
+  const std::string& backend() const noexcept { return backend_; }
+  const std::string& name() const noexcept { return name_; }
+
+  // The settings in force; the pointer stays valid as long as it is held.
+  std::shared_ptr<const ServerSettings> settings() const;
+  void apply(ServerSettings settings);
+  std::uint64_t idle_ms() const noexcept { return idle_ms_.load(std::memory_order_relaxed); }
+
+  // The addresses its name stands for; empty: not resolved yet. From any thread.
+  void set_addresses(std::vector<net::Address> addresses);
+  bool resolved() const;
+
+  // Health, passive: after failed connects the server is left out for a while that doubles from 1 s to 30 s; one success ends it (ADAPTERS X19).
+  bool usable(std::uint64_t now_ms) const noexcept { return now_ms >= out_until_ms_.load(std::memory_order_relaxed); }
+  void note_connect_failure(std::uint64_t now_ms) noexcept;
+  void note_connected() noexcept;
+  void note_stale() noexcept;
+
+  struct Series {
+    observe::SeriesId requests, errors, picks, retries, bytes_in, bytes_out, in_flight, reused, fresh, stale;
+    observe::HistogramId duration, queue;
+  };
+  const Series& series() const noexcept { return series_; }
+
+ private:
+  net::Task<util::Result<std::unique_ptr<net::ByteStream>>> open(http::Exchange& exchange);
+  bool next_address(std::size_t turn, net::Address& address) const;
+
+  const std::string backend_;
+  const std::string name_;
+  Pool pool_;
+  Series series_;
+  std::vector<std::uint64_t> gauges_;  // callback handles, removed at the end
+  observe::Metrics* metrics_;
+  std::atomic<std::uint64_t> idle_ms_{30000};
+  std::atomic<std::uint64_t> out_until_ms_{0};
+  std::atomic<std::uint32_t> failures_{0};
+  std::atomic<std::uint32_t> address_turn_{0};
+
+  mutable std::mutex lock_;
+  std::shared_ptr<const ServerSettings> settings_;  // guarded by lock_
+  std::vector<net::Address> addresses_;             // guarded by lock_
+};
+
+}  // namespace pontage::upstream
