@@ -1,13 +1,14 @@
-// HTTP/1.0 and 1.1 messages, incoming: strict by RFC 9112 and the refusals of CASES.md. A head decoder looks at a whole head in place when
-// it arrived in one piece, else it keeps the part seen so far (at most the limits), and never reads a byte twice past one line.
-// The head's texts are copied into the arena once. After an error a decoder stays failed until reset(). One thread at a time.
+// HTTP/1.0 and 1.1 messages, incoming: strict by RFC 9112 and the refusals of CASES.md. A head decoder looks at a whole
+// head in place when it arrived in one piece, else it keeps the part seen so far (at most the limits), and never reads
+// a byte twice past one line. The head's texts are copied into the arena once. After an error a decoder stays failed
+// until reset(). One thread at a time.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "protocols/http1/head_intake.h"
 #include "protocols/message/arena.h"
 #include "protocols/message/head.h"
 #include "protocols/wire/decode_error.h"
@@ -16,50 +17,46 @@
 
 namespace pontage::http1 {
 
-enum class HeadEvent : std::uint8_t { need_more, head };
-struct HeadStep {
-  std::size_t consumed = 0;
-  HeadEvent event = HeadEvent::need_more;
-};
-
 // Requests, as the server side reads them. Skips at most one empty line (CRLF) before the request line (RFC 9112 2.2).
 class RequestDecoder {
  public:
-  explicit RequestDecoder(const wire::HeadLimits& limits) noexcept : limits_(limits) {}
+  explicit RequestDecoder(const wire::HeadLimits& limits) noexcept : intake_(limits) {}
 
-  // On `head`, `head` is complete and valid: target parsed, exactly one good Host (none is allowed on 1.0 only), framing decided,
-  // and `consumed` ends with the head. Consumes everything on need_more.
-  wire::Expected<HeadStep, wire::DecodeError> decode(std::string_view input, message::Arena& arena, message::RequestHead& head);
+  // On `head`, `head` is complete and valid: target parsed, exactly one good Host (none is allowed on 1.0 only),
+  // framing decided, and `consumed` ends with the head. Consumes everything on need_more.
+  wire::Expected<HeadStep, wire::DecodeError> decode(std::string_view input, message::Arena& arena,
+                                                     message::RequestHead& head);
   // True when a part of a head has been taken in: an end of stream now is a truncation, not a clean close.
-  bool in_progress() const noexcept { return !pending_.empty(); }
+  bool in_progress() const noexcept { return !intake_.pending().empty(); }
   // Ready for the next head; gives back the memory of a large partial head.
   void reset() noexcept;
 
  private:
-  wire::HeadLimits limits_;
-  std::string pending_;          // a head that came in pieces
-  std::size_t scanned_ = 0;      // bytes of pending_ known to hold no end of head
-  bool failed_ = false;
-  wire::DecodeError error_{};
+  wire::Expected<HeadStep, wire::DecodeError> take(std::string_view input, message::Arena& arena,
+                                                   message::RequestHead& head);
+  std::size_t skip_blank_line(std::string_view input) noexcept;
+
+  HeadIntake intake_;
+  bool blank_skipped_ = false;
 };
 
 // Responses, as the client side reads them. Interim responses come out as heads too; the caller goes on decoding.
 class ResponseDecoder {
  public:
-  explicit ResponseDecoder(const wire::HeadLimits& limits) noexcept : limits_(limits) {}
+  explicit ResponseDecoder(const wire::HeadLimits& limits) noexcept : intake_(limits) {}
 
-  // `request_method` decides the framing (HEAD). Refuses obs-fold, bare CR, LF alone, NUL, a space before the colon (CASES P12: refused).
-  wire::Expected<HeadStep, wire::DecodeError> decode(std::string_view input, message::Arena& arena, message::Method request_method,
-                                                     message::ResponseHead& head);
-  bool in_progress() const noexcept { return !pending_.empty(); }
+  // `request_method` decides the framing (HEAD). Refuses obs-fold, bare CR, LF alone, NUL, a space before the colon
+  // (CASES P12: refused).
+  wire::Expected<HeadStep, wire::DecodeError> decode(std::string_view input, message::Arena& arena,
+                                                     message::Method request_method, message::ResponseHead& head);
+  bool in_progress() const noexcept { return !intake_.pending().empty(); }
   void reset() noexcept;
 
  private:
-  wire::HeadLimits limits_;
-  std::string pending_;
-  std::size_t scanned_ = 0;
-  bool failed_ = false;
-  wire::DecodeError error_{};
+  wire::Expected<HeadStep, wire::DecodeError> take(std::string_view input, message::Arena& arena,
+                                                   message::Method request_method, message::ResponseHead& head);
+
+  HeadIntake intake_;
 };
 
 enum class BodyEvent : std::uint8_t { need_more, data, end };
@@ -76,8 +73,8 @@ class BodyDecoder {
   // Trailer fields are kept in `arena` within `limits` (header_count, headers).
   void start(const message::BodyFraming& framing, const wire::HeadLimits& limits, message::Arena& arena) noexcept;
 
-  // At most one event a call; `end` may come with consumed 0 (an exact body's last byte gone, or none at all). Chunk extensions are
-  // skipped within 4 KiB a line; a chunk-size line ends with CRLF only (CASES P01).
+  // At most one event a call; `end` may come with consumed 0 (an exact body's last byte gone, or none at all). Chunk
+  // extensions are skipped within 4 KiB a line; a chunk-size line ends with CRLF only (CASES P01).
   wire::Expected<BodyStep, wire::DecodeError> decode(std::string_view input);
   // The stream ended. Fine for until_close or after `end`; otherwise `truncated`.
   wire::Expected<void, wire::DecodeError> finish() noexcept;
@@ -88,13 +85,33 @@ class BodyDecoder {
   const message::HeaderList& trailers() const noexcept { return trailers_; }
 
  private:
-  enum class State : std::uint8_t { size, extension, size_lf, data, data_cr, data_lf, trailer_line, trailer_end_lf };
+  enum class State : std::uint8_t {
+    size,
+    size_space,
+    extension,
+    size_lf,
+    data,
+    data_cr,
+    data_lf,
+    trailer_line,
+    trailer_end_lf
+  };
+  using Taken = wire::Expected<std::size_t, wire::DecodeError>;  // bytes of the input
+
+  std::string_view take_data(std::string_view input) noexcept;
+  wire::Expected<BodyStep, wire::DecodeError> decode_chunked(std::string_view input);
+  Taken take_framing(std::string_view rest);
+  Taken take_size(std::string_view rest) noexcept;
+  Taken take_space(char c) noexcept;
+  Taken take_extension(std::string_view rest) noexcept;
+  Taken take_trailer(std::string_view rest);
+  Taken end_trailer(std::string_view rest);
 
   message::BodyFraming framing_;
   wire::HeadLimits limits_;
   message::HeaderList trailers_;
-  std::string line_;              // a trailer line that came in pieces
-  std::uint64_t remaining_ = 0;   // of the body, or of the present chunk
+  std::string line_;             // a trailer line that came in pieces
+  std::uint64_t remaining_ = 0;  // of the body, or of the present chunk
   std::size_t line_bytes_ = 0;
   std::size_t trailer_bytes_ = 0;
   std::uint8_t size_digits_ = 0;
