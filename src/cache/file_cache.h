@@ -1,0 +1,103 @@
+// The file cache that all workers share: what files:-routes found out about names lately (file_entry.h). Sharded; a hit
+// is one hash look-up under a short lock, one flag and one comparison of times, no system call. Memory and descriptors
+// have budgets. Owned by the gateway, outlives the workers and the blocking pool; any thread. Time is an argument
+// (milliseconds of a monotonic clock), so that tests choose it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "src/cache/eviction.h"
+#include "src/cache/file_entry.h"
+#include "src/config/config.h"
+
+namespace pontage::cache {
+
+// Counted for an entry with a descriptor, at least: the kernel's part of an open file. An eighth of the memory budget
+// is for those.
+inline constexpr std::uint64_t kDescriptorCost = 1024;
+
+enum class Freshness : std::uint8_t {
+  absent,
+  fresh,    // to be trusted without a look at the file
+  expired,  // to be compared with the file (load.h refresh)
+};
+
+struct Found {
+  EntryRef entry;  // unless absent
+  Freshness freshness = Freshness::absent;
+};
+
+class FileCache {
+ public:
+  // `descriptors`: how many may be kept open; by default a quarter of the soft limit of the process.
+  explicit FileCache(const config::Config::StaticCache& limits, std::uint64_t descriptors = default_descriptors());
+  FileCache(const FileCache&) = delete;
+  FileCache& operator=(const FileCache&) = delete;
+  ~FileCache();
+
+  // What is known about `path` (decoded) below root `root`. While one caller compares an expired entry with its file,
+  // the others get it as fresh for one more window at most; an entry nobody asked for meanwhile is never served unseen.
+  Found find(std::uint32_t root, std::string_view path, std::uint64_t now_ms) noexcept;
+  // Puts `entry` in the place of whatever was known about its path; good for one window from `now_ms`. Files above
+  // max_file are not kept. False when it was not kept; the caller's reference serves all the same.
+  bool insert(const EntryRef& entry, std::uint64_t now_ms);
+  // The file still is what `entry` says: good for another window.
+  void renew(const FileEntry& entry, std::uint64_t now_ms) const noexcept;
+  // True when the descriptor's file was not looked at lately (and marks it looked at): bytes sent from a descriptor are
+  // the file's of now, so it is compared with the head oftener than the name (load.h same_bytes).
+  static bool due_for_look(const FileEntry& entry, std::uint64_t now_ms) noexcept;
+
+  std::uint64_t memory_used() const;
+  std::uint64_t descriptors_used() const;
+  std::size_t entries() const;
+
+  static std::uint64_t default_descriptors() noexcept;
+
+ private:
+  struct Key {
+    std::uint64_t hash;
+    std::uint32_t root;
+    std::string_view path;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const Key& key) const noexcept { return key.hash; }
+    std::size_t operator()(const EntryRef& entry) const noexcept { return entry->cache.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const EntryRef& a, const EntryRef& b) const noexcept { return a.get() == b.get(); }
+    bool operator()(const Key& key, const EntryRef& entry) const noexcept {
+      return key.root == entry->root() && key.path == entry->path();
+    }
+    bool operator()(const EntryRef& entry, const Key& key) const noexcept { return (*this)(key, entry); }
+  };
+  struct alignas(64) Shard {
+    Shard(std::uint64_t memory, std::uint64_t descriptor_memory) noexcept
+        : in_memory(memory), on_disk(descriptor_memory) {}
+    EvictionQueue& queue_of(const FileEntry& entry) noexcept { return entry.in_memory() ? in_memory : on_disk; }
+
+    mutable std::mutex lock;
+    std::unordered_set<EntryRef, Hash, Equal> table;
+    EvictionQueue in_memory;
+    EvictionQueue on_disk;
+    std::uint64_t descriptors = 0;
+  };
+
+  Key key_of(std::uint32_t root, std::string_view path) const noexcept;
+  Shard& shard_of(std::uint64_t hash) noexcept { return *shards_[(hash >> 48) & (shards_.size() - 1)]; }
+  std::uint64_t window_of(const FileEntry& entry) const noexcept;
+  static void take_out(Shard& shard, FileEntry& entry, std::vector<EntryRef>& gone);
+
+  std::vector<std::unique_ptr<Shard>> shards_;  // a power of two
+  std::uint64_t max_file_;
+  std::uint64_t window_ms_;
+  std::uint64_t seed_;
+};
+
+}  // namespace pontage::cache
