@@ -26,6 +26,8 @@ class RequestDecoder {
   // framing decided, and `consumed` ends with the head. Consumes everything on need_more.
   wire::Expected<HeadStep, wire::DecodeError> decode(std::string_view input, message::Arena& arena,
                                                      message::RequestHead& head);
+  // For heads that begin after this.
+  void set_limits(const wire::HeadLimits& limits) noexcept { intake_.set_limits(limits); }
   // True when a part of a head has been taken in: an end of stream now is a truncation, not a clean close.
   bool in_progress() const noexcept { return !intake_.pending().empty(); }
   // Ready for the next head; gives back the memory of a large partial head.

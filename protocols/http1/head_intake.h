@@ -50,6 +50,8 @@ class HeadIntake {
   // the next head after one.
   Step settle(Step step, message::Arena& arena, message::Arena::Mark mark) noexcept;
 
+  void set_limits(const wire::HeadLimits& limits) noexcept { limits_ = limits; }
+
   bool failed() const noexcept { return failed_; }
   wire::DecodeError error() const noexcept { return error_; }
   // The incomplete head so far.
