@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Builds Pontage and runs every test, on Debian 12: tests/run.sh [--quick | --long]
+#   --quick  no sanitizer builds, no fuzzing, no real peers: a few minutes
+#   --long   the same stages as without, with more requests and longer fuzzing
+# Installs the Debian packages that are missing (as root or through sudo). One build at a time; every stage says how long
+# it took; the last line is the sum of all tests. Exit 0 when nothing failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source deploy/build-deps.sh
+
+mode=normal
+for option in "$@"; do
+  case $option in
+    --quick) mode=quick ;;
+    --long) mode=long ;;
+    *) echo "usage: tests/run.sh [--quick | --long]" >&2; exit 2 ;;
+  esac
+done
+
+readonly kTestPackages=(
+  clang-format-14 python3 python3-pytest python3-yaml git curl apache2-utils systemd
+)
+readonly kPeerPackages=(clang-14 libclang-rt-14-dev nginx-light tomcat10 default-jdk-headless)
+readonly kTsanSuites=(unit_net unit_upstream unit_observe unit_cache unit_origin)
+readonly kJobs=$(nproc)
+readonly kPython=/usr/bin/python3
+
+fuzz_seconds=20
+export PONTAGE_LONG=
+if [ "$mode" = long ]; then fuzz_seconds=300 PONTAGE_LONG=1; fi
+export PYTHONDONTWRITEBYTECODE=1
+export CTEST_OUTPUT_ON_FAILURE=1
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+
+passed=0 failed=0
+failures=()
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Adds the counts of the stage's output. A stage that counts nothing itself is one test.
+tally() {
+  local name=$1 code=$2 sums good bad
+  sums=$(awk '
+    /[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+/ { n = $0; sub(/.*out of /, "", n); f = $0
+      sub(/.*passed, /, "", f); good += n - f; bad += f + 0 }
+    /^=* ?([0-9]+ [a-z]+,? ?)+ in [0-9.]+s/ { line = $0; gsub(/[=,]/, "", line); k = split(line, w, " ")
+      for (i = 1; i < k; i++) { if (w[i + 1] == "passed") good += w[i]
+        if (w[i + 1] ~ /^(failed|error|errors)$/) bad += w[i] } }
+    END { print good + 0, bad + 0 }' "$log")
+  read -r good bad <<<"$sums"
+  if [ "$code" -eq 0 ] && [ $((good + bad)) -eq 0 ]; then good=1; fi
+  if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+  passed=$((passed + good)) failed=$((failed + bad))
+  if [ "$bad" -ne 0 ]; then failures+=("$name"); fi
+}
+
+# stage NAME COMMAND...: runs it; a failure is counted and the next stage runs all the same. True when it passed.
+stage() {
+  local name=$1 begin=$SECONDS code=0
+  shift
+  printf '\n=== %s\n' "$name"
+  ("$@") </dev/null > >(tee "$log") 2>&1 || code=$?
+  wait $! 2>/dev/null || true  # for tee to have written everything
+  tally "$name" "$code"
+  printf '=== %s: %s, %d s\n' "$name" "$([ "$code" -eq 0 ] && echo passed || echo "FAILED ($code)")" $((SECONDS - begin))
+  return "$code"
+}
+
+install() {
+  local packages=("${BUILD_PACKAGES[@]}" "${kTestPackages[@]}")
+  # Any nginx will do as a peer; two flavours cannot be installed at once.
+  if [ "$mode" != quick ]; then
+    local peers=("${kPeerPackages[@]}")
+    if command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; then peers=("${peers[@]/nginx-light/}"); fi
+    packages+=(${peers[@]})
+  fi
+  install_packages "${packages[@]}"
+}
+
+format() {
+  git -c safe.directory='*' ls-files -z -- '*.h' '*.cc' | xargs -0 clang-format-14 --dry-run --Werror
+}
+
+pytests() {
+  "$kPython" -m pytest -q -p no:cacheprovider --color=no -rs "$@"
+}
+
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" >/dev/null
+  cmake --build --preset "$preset" -j "$kJobs" ${@:+--target "$@"}
+}
+
+examples() {
+  local file good=0
+  for file in conf/*.yaml; do
+    echo "check $file"
+    build/release/pontage check -c "$file" || return 1
+    good=$((good + 1))
+  done
+  build/release/pontage schema | diff -u conf/pontage.schema.json - || return 1
+}
+
+tsan() {
+  local suite suites=()
+  for suite in "${kTsanSuites[@]}"; do
+    if compgen -G "tests/unit/${suite#unit_}/*.cc" >/dev/null; then suites+=("$suite"); fi
+  done
+  build tsan pontage "${suites[@]}"
+  # setarch: ThreadSanitizer of g++ 12 cannot live with as much address randomisation as newer kernels use.
+  setarch -R true 2>/dev/null && local fixed=(setarch -R) || local fixed=()
+  "${fixed[@]}" ctest --preset tsan -R "^($(IFS='|'; echo "${suites[*]}"))\$" --no-tests=error
+  PONTAGE_BIN=build/tsan/pontage "${fixed[@]}" "$kPython" -m pytest -q -p no:cacheprovider --color=no -m smoke tests/integration
+}
+
+fuzz() {
+  build fuzz
+  local entry name corpus
+  for entry in tests/fuzz/fuzz_*.cc; do
+    name=$(basename "$entry" .cc)
+    corpus="build/fuzz/corpus/$name"
+    mkdir -p "$corpus"
+    echo "fuzz $name for $fuzz_seconds s"
+    local seeds=()
+    if [ -d "tests/fuzz/corpus/$name" ]; then seeds+=("tests/fuzz/corpus/$name"); fi
+    "build/fuzz/$name" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+      -artifact_prefix="build/fuzz/$name-" "$corpus" "${seeds[@]}"
+  done
+}
+
+asan() {
+  build asan
+  ctest --preset asan
+}
+
+asan_integration() { PONTAGE_BIN=build/asan/pontage pytests -m smoke tests/integration; }
+
+finish() {
+  printf '\n'
+  if [ "${#failures[@]}" -ne 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
+  printf 'total time: %d s\n' "$SECONDS"
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ]
+}
+
+stage "packages" install || { finish; exit 1; }
+stage "format" format || true
+if stage "release build" build release; then
+  stage "layout and documents" pytests tests/layout || true
+  stage "unit tests" ctest --preset release || true
+  stage "configuration examples" examples || true
+  stage "integration" pytests tests/integration || true
+  if [ "$mode" != quick ]; then stage "real peers" pytests tests/interop || true; fi
+fi
+if [ "$mode" != quick ]; then
+  if stage "address and undefined behaviour sanitizers" asan; then stage "integration under sanitizers" asan_integration || true; fi
+  stage "thread sanitizer" tsan || true
+  stage "fuzzing" fuzz || true
+fi
+finish
