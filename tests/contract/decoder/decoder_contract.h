@@ -1,0 +1,25 @@
+// What every decoder promises, whatever the protocol: the way the input was cut changes nothing, a message cut short is
+// never taken for a whole one, limits and garbage are refused and stay refused. A protocol joins by adding a Subject to
+// subjects().
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pontage::contract {
+
+struct Subject {
+  std::string name;
+  // Decodes a stream that arrives in these pieces and writes down everything that came out: same transcript, same
+  // meaning. Adjoining body data is joined. After an error the transcript ends with "error: NAME".
+  std::string (*transcript)(const std::vector<std::string_view>& pieces);
+  std::vector<std::string> complete;    // streams that end exactly with a message's last byte
+  std::vector<std::string> refused;     // malformed ones
+  std::vector<std::string> over_limit;  // legal but for their size, under the limits that the transcript sets
+  std::vector<std::string> words;       // from which garbage is made that comes close to the protocol
+};
+
+std::vector<Subject> http1_subjects();
+
+}  // namespace pontage::contract
