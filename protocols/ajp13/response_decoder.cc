@@ -161,7 +161,11 @@ ResponseDecoder::Failure ResponseDecoder::take_chunk(std::string_view& rest, Res
     chunk_left_ -= take;
   }
   if (chunk_left_ > 0 || pad_ == Pad::none || rest.empty()) return std::nullopt;
-  if (rest.front() != '\0') return DecodeError::bad_string;
+  if (rest.front() != '\0') {
+    // The data is given out first, so that a failure does not depend on where the input was cut.
+    if (take > 0) return std::nullopt;
+    return DecodeError::bad_string;
+  }
   rest.remove_prefix(1);
   pad_ = Pad::none;
   return std::nullopt;
