@@ -54,16 +54,20 @@ tally() {
   if [ "$bad" -ne 0 ]; then failures+=("$name"); fi
 }
 
-# stage NAME COMMAND...: runs it; a failure is counted and the next stage runs all the same. True when it passed.
+# stage NAME COMMAND...: runs it and counts; `went` says afterwards whether it passed. Never ends the script, and is never
+# called inside a condition, where bash would ignore `set -e` in the stage itself.
+went=yes
 stage() {
-  local name=$1 begin=$SECONDS code=0
+  local name=$1 begin=$SECONDS code
   shift
   printf '\n=== %s\n' "$name"
-  ("$@") </dev/null > >(tee "$log") 2>&1 || code=$?
-  wait $! 2>/dev/null || true  # for tee to have written everything
+  set +e
+  (set -e; "$@") </dev/null 2>&1 | tee "$log"
+  code=${PIPESTATUS[0]}
+  set -e
   tally "$name" "$code"
+  went=$([ "$code" -eq 0 ] && echo yes || echo no)
   printf '=== %s: %s, %d s\n' "$name" "$([ "$code" -eq 0 ] && echo passed || echo "FAILED ($code)")" $((SECONDS - begin))
-  return "$code"
 }
 
 install() {
@@ -93,13 +97,12 @@ build() {
 }
 
 examples() {
-  local file good=0
+  local file
   for file in conf/*.yaml; do
     echo "check $file"
-    build/release/pontage check -c "$file" || return 1
-    good=$((good + 1))
+    build/release/pontage check -c "$file"
   done
-  build/release/pontage schema | diff -u conf/pontage.schema.json - || return 1
+  build/release/pontage schema | diff -u conf/pontage.schema.json -
 }
 
 tsan() {
@@ -109,7 +112,8 @@ tsan() {
   done
   build tsan pontage "${suites[@]}"
   # setarch: ThreadSanitizer of g++ 12 cannot live with as much address randomisation as newer kernels use.
-  setarch -R true 2>/dev/null && local fixed=(setarch -R) || local fixed=()
+  local fixed=()
+  if setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
   "${fixed[@]}" ctest --preset tsan -R "^($(IFS='|'; echo "${suites[*]}"))\$" --no-tests=error
   PONTAGE_BIN=build/tsan/pontage "${fixed[@]}" "$kPython" -m pytest -q -p no:cacheprovider --color=no -m smoke tests/integration
 }
@@ -144,18 +148,21 @@ finish() {
   [ "$failed" -eq 0 ]
 }
 
-stage "packages" install || { finish; exit 1; }
-stage "format" format || true
-if stage "release build" build release; then
-  stage "layout and documents" pytests tests/layout || true
-  stage "unit tests" ctest --preset release || true
-  stage "configuration examples" examples || true
-  stage "integration" pytests tests/integration || true
-  if [ "$mode" != quick ]; then stage "real peers" pytests tests/interop || true; fi
+stage "packages" install
+if [ "$went" = no ]; then finish; exit 1; fi
+stage "format" format
+stage "release build" build release
+if [ "$went" = yes ]; then
+  stage "layout and documents" pytests tests/layout
+  stage "unit tests" ctest --preset release
+  stage "configuration examples" examples
+  stage "integration" pytests tests/integration
+  if [ "$mode" != quick ]; then stage "real peers" pytests tests/interop; fi
 fi
 if [ "$mode" != quick ]; then
-  if stage "address and undefined behaviour sanitizers" asan; then stage "integration under sanitizers" asan_integration || true; fi
-  stage "thread sanitizer" tsan || true
-  stage "fuzzing" fuzz || true
+  stage "address and undefined behaviour sanitizers" asan
+  if [ "$went" = yes ]; then stage "integration under sanitizers" asan_integration; fi
+  stage "thread sanitizer" tsan
+  stage "fuzzing" fuzz
 fi
 finish
