@@ -84,6 +84,8 @@ net::Task<util::Result<Response>> FilesHandler::handle(Exchange& exchange) {
   }
   if (path.verdict == PathVerdict::hidden) co_return not_found(exchange);
 
+  if (exchange.bare_prefix && path.end == PathEnd::slash) co_return to_directory(exchange);
+
   EntryRef entry;
   if (path.end == PathEnd::name) {
     cache::Found found = recall(exchange, path.relative);

@@ -1,5 +1,6 @@
 #include "src/handlers/files_response.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -26,23 +27,24 @@ class FileBody final : public http::BodySource {
   FileBody(EntryRef entry, std::uint64_t first, std::uint64_t count) noexcept
       : entry_(std::move(entry)), at_(first), left_(count) {}
 
-  net::Task<util::Result<http::BodyBatch>> pull(std::size_t, http::Patience) override {
-    http::BodyBatch batch;
+  // A file range costs no memory, so it is not cut to the budget: who sends it takes turns by itself.
+  net::Task<util::Result<void>> pull(http::BodyBatch& batch, std::size_t budget, http::Patience) override {
+    std::uint64_t count = left_;
     if (entry_->in_memory()) {
-      batch.add(entry_->body().substr(static_cast<std::size_t>(at_), static_cast<std::size_t>(left_)));
+      count = std::min<std::uint64_t>(left_, budget);
+      batch.add(entry_->body().substr(static_cast<std::size_t>(at_), static_cast<std::size_t>(count)));
     } else {
       if (started_ && !cache::same_bytes(*entry_)) {
         co_return util::fail(util::ErrorKind::io, util::Source::gateway, "file changed while it was sent");
       }
-      const std::uint64_t count = !started_ && left_ > kGuarded ? left_ - kHeldBack : left_;
-      batch.pieces[batch.count++] = {.file = entry_->descriptor(), .offset = at_, .count = count};
+      if (!started_ && left_ > kGuarded) count -= kHeldBack;
+      batch.pieces[batch.count++] = {.memory = {}, .file = entry_->descriptor(), .offset = at_, .count = count};
       started_ = true;
-      at_ += count;
-      left_ -= count;
-      if (left_ != 0) co_return batch;
     }
-    batch.last = http::Last::yes;
-    co_return batch;
+    at_ += count;
+    left_ -= count;
+    if (left_ == 0) batch.last = http::Last::yes;
+    co_return util::Result<void>{};
   }
   void drop() noexcept override { this->~FileBody(); }
 
