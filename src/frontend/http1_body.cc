@@ -12,10 +12,12 @@ namespace {
 constexpr std::uint64_t kRateGraceMs = 5000;
 }
 
-void Http1Body::start(const message::BodyFraming& framing, const wire::HeadLimits& limits, bool expects_continue) noexcept {
-  decoder_.start(framing, limits, exchange_->arena);
+void Http1Body::start(Http1Input& input, http::Exchange& exchange, const wire::HeadLimits& limits) noexcept {
+  input_ = &input;
+  exchange_ = &exchange;
+  decoder_.start(exchange.request.body, limits, exchange.arena);
   bytes_ = waited_ms_ = 0;
-  continue_due_ = expects_continue;
+  continue_due_ = exchange.request.expect_continue && exchange.request.body.kind != message::BodyKind::none;
 }
 
 util::Result<void> Http1Body::decode_ready(BodyBatch& batch, std::size_t budget) {

@@ -18,9 +18,8 @@ struct BodyRules {
 
 class Http1Body final : public http::BodySource {
  public:
-  Http1Body(Http1Input& input, http::Exchange& exchange) noexcept : input_(&input), exchange_(&exchange) {}
-
-  void start(const message::BodyFraming& framing, const wire::HeadLimits& limits, bool expects_continue) noexcept;
+  // Begins the body that follows the exchange's head; both stay valid until the exchange is over.
+  void start(Http1Input& input, http::Exchange& exchange, const wire::HeadLimits& limits) noexcept;
   void set_rules(const BodyRules& rules) noexcept { rules_ = rules; }
 
   net::Task<util::Result<void>> pull(http::BodyBatch& batch, std::size_t budget, http::Patience patience) override;
@@ -37,8 +36,8 @@ class Http1Body final : public http::BodySource {
   net::Task<util::Result<void>> wait_for_more();
   net::Task<util::Result<void>> send_continue();
 
-  Http1Input* input_;
-  http::Exchange* exchange_;
+  Http1Input* input_ = nullptr;
+  http::Exchange* exchange_ = nullptr;
   http1::BodyDecoder decoder_;
   BodyRules rules_;
   std::uint64_t bytes_ = 0;

@@ -24,6 +24,8 @@ class Http1Output {
   net::Task<util::Result<Connection>> send(http::Response& response, Connection keep);
   // Whether anything of the final response is out already.
   bool started() const noexcept { return started_; }
+  // Only the end of the connection tells the client that the body is complete.
+  bool ends_by_close() const noexcept { return how_ == Delimit::close; }
 
  private:
   Delimit delimit(const http::Response& response) const noexcept;
@@ -38,6 +40,7 @@ class Http1Output {
   http::Exchange* exchange_;
   std::uint64_t idle_ms_;
   std::uint64_t body_sent_ = 0;
+  Delimit how_ = Delimit::length;
   bool started_ = false;
 };
 

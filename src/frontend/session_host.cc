@@ -2,11 +2,14 @@
 
 #include "protocols/message/http_date.h"
 #include "protocols/wire/sink.h"
+#include "src/frontend/http1_work.h"
 
 namespace pontage::frontend {
 
-SessionHost::SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, observe::AccessLog::Ring* log)
-    : reactor_(&reactor), metrics_(&metrics), log_(log) {}
+SessionHost::SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, const SessionSeries& series, observe::AccessRing* log)
+    : reactor_(&reactor), metrics_(&metrics), series_(&series), log_(log) {}
+
+SessionHost::~SessionHost() = default;
 
 void SessionHost::set_site(std::shared_ptr<const routing::Site> site) {
   // A control block of this worker's own, so that counting up and down for each exchange never leaves its cache.
@@ -22,6 +25,7 @@ void SessionHost::add(Session& session) noexcept {
 
 void SessionHost::remove(Session& session) noexcept {
   session.unlink();
+  if (removed_) removed_(session.connection());
   delete &session;
   --count_;
   if (count_ == 0 && draining_ && empty_) empty_();

@@ -2,6 +2,7 @@
 // live sessions for draining. Owned by the worker; its thread only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,7 +10,7 @@
 
 #include "src/http/exchange.h"
 #include "src/net/reactor.h"
-#include "src/observe/access_log.h"
+#include "src/observe/access_ring.h"
 #include "src/observe/metrics.h"
 #include "src/routing/site.h"
 #include "src/util/intrusive_list.h"
@@ -26,15 +27,32 @@ class Session : public util::ListHook {
   virtual void cancel() noexcept = 0;
   // The generation of the configuration its exchange holds; 0 while idle.
   virtual std::uint64_t generation() const noexcept = 0;
+  virtual const http::ConnectionInfo& connection() const noexcept = 0;
 };
+
+// The series every session counts into, registered once (src/frontend/series.cc).
+struct SessionSeries {
+  explicit SessionSeries(observe::Metrics& metrics);
+  static constexpr std::size_t kKinds = 16;
+  observe::SeriesId in_flight, request_bytes, response_bytes, cache_hit, cache_miss, cache_uncached;
+  std::array<std::array<observe::SeriesId, kKinds>, 3> aborts;   // by util::Source and util::ErrorKind
+  std::array<observe::SeriesId, 32> decode_limits;               // by wire::DecodeError
+  observe::SeriesId limit_body, limit_rate, limit_connections, limit_queue;
+};
+
+struct Http1Work;
 
 class SessionHost {
  public:
-  SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, observe::AccessLog::Ring* log);
+  SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, const SessionSeries& series, observe::AccessRing* log);
+  ~SessionHost();
 
   net::Reactor& reactor() const noexcept { return *reactor_; }
   observe::WorkerMetrics& metrics() const noexcept { return *metrics_; }
-  observe::AccessLog::Ring* access_log() const noexcept { return log_; }
+  const SessionSeries& series() const noexcept { return *series_; }
+  observe::AccessRing* access_log() const noexcept { return log_; }
+  // Exchanges that no session needs at present, for the next request.
+  std::vector<std::unique_ptr<Http1Work>>& spare_work() noexcept { return spare_work_; }
 
   // The configuration that new exchanges begin with; never null once the worker runs.
   const std::shared_ptr<const routing::Site>& site() const noexcept { return site_; }
@@ -51,6 +69,8 @@ class SessionHost {
   void cancel_older_than(std::uint64_t oldest) noexcept;
   // Called when the last session has gone while draining.
   void on_empty(std::function<void()> empty) { empty_ = std::move(empty); }
+  // Called for each session that ends, before it is destroyed.
+  void on_removed(std::function<void(const http::ConnectionInfo&)> removed) { removed_ = std::move(removed); }
 
   // "Date: ...\r\nServer: pontage\r\n" of this second.
   std::string_view date_lines() noexcept;
@@ -58,12 +78,15 @@ class SessionHost {
  private:
   net::Reactor* reactor_;
   observe::WorkerMetrics* metrics_;
-  observe::AccessLog::Ring* log_;
+  const SessionSeries* series_;
+  observe::AccessRing* log_;
+  std::vector<std::unique_ptr<Http1Work>> spare_work_;
   std::shared_ptr<const routing::Site> site_;
   util::IntrusiveList<Session> sessions_;
   std::size_t count_ = 0;
   bool draining_ = false;
   std::function<void()> empty_;
+  std::function<void(const http::ConnectionInfo&)> removed_;
   std::int64_t date_second_ = -1;
   char date_lines_[64] = {};
   std::size_t date_size_ = 0;

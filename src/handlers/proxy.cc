@@ -24,7 +24,7 @@ void ProxyHandler::prepare(http::Exchange& exchange) const {
 // Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.
 ProxyHandler::Verdict ProxyHandler::judge(const http::Exchange& exchange, const util::Error& error, bool replayable,
                                           bool was_fresh) const noexcept {
-  if (exchange.fiber.cancelled() || error.source == Source::client || error.kind == ErrorKind::cancelled) return Verdict::give_up;
+  if (exchange.fiber->cancelled() || error.source == Source::client || error.kind == ErrorKind::cancelled) return Verdict::give_up;
   switch (error.retry) {
     case RetryClass::none: return Verdict::give_up;
     case RetryClass::not_sent: return replayable ? Verdict::other_server : Verdict::give_up;

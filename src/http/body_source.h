@@ -59,7 +59,7 @@ enum class Patience : std::uint8_t { none, wait };
 
 class BodySource {
  public:
-  // Fills `batch` (the caller's, empty) with up to `budget` bytes of what is ready now (a little more is allowed when it is there already).
+  // Fills `batch` (the caller's, empty) with at most `budget` bytes of what is ready now.
   // Suspends only when nothing is ready. One pull at a time; none after the last batch or an error. The batch is the caller's memory
   // because it is large: returned by value it was copied four times a pull.
   virtual net::Task<util::Result<void>> pull(BodyBatch& batch, std::size_t budget, Patience patience) = 0;

@@ -10,6 +10,7 @@ void Exchange::reset() noexcept {
   path = {};
   forward_path = {};
   forward_headers = {};
+  bare_prefix = false;
   body = nullptr;
   client = {};
   request_id = {};

@@ -62,23 +62,24 @@ struct Outcome {
   std::string_view cache;            // "hit", "miss", ... or empty
   std::string_view end = "--";       // two letters, see DESIGN "access log"
   std::string_view error;            // why it failed; static text
-  std::uint16_t route_id = 0;        // interned metric ids
-  std::uint16_t backend_id = 0;
+  util::Error failure;               // meaningful when failed
+  bool failed = false;
   std::uint16_t attempts = 0;
 };
 
 struct Exchange {
-  explicit Exchange(net::Fiber& f) noexcept : fiber(f), pump(f.reactor(), *this) {}
+  explicit Exchange(net::Reactor& reactor) noexcept : pump(reactor, *this) {}
 
-  net::Reactor& reactor() const noexcept { return fiber.reactor(); }
+  net::Reactor& reactor() const noexcept { return fiber->reactor(); }
   // Ready for the next request on this session; keeps the arena's first block.
   void reset() noexcept;
 
-  net::Fiber& fiber;
+  net::Fiber* fiber = nullptr;              // the way itself: the session's
   message::Arena arena;
   message::RequestHead request;            // immutable once routed
   message::CanonicalPath path;
   std::string_view forward_path;           // the path after the route's rewrite: what handlers and adapters use
+  bool bare_prefix = false;                // the path is "/x" and the route "/x/*": files redirect to "/x/"
   message::HeaderList forward_headers;     // what a server gets, Host and framing apart (forwarding.h); empty before proxying
   BodySource* body = nullptr;              // the request body; nullptr when there is none. Owned by the session
   const ConnectionInfo* connection = nullptr;

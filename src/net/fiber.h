@@ -25,7 +25,7 @@ enum class WaitResult : std::uint8_t { ready, timeout, cancelled };
 class Timer : public util::ListHook {
  public:
   using Fire = void (*)(Timer&) noexcept;
-  explicit Timer(Fire fire) noexcept : fire_(fire) {}
+  explicit Timer(Fire on_fire) noexcept : fire_(on_fire) {}
   void fire() noexcept { fire_(*this); }
   std::uint64_t due() const noexcept { return due_; }
 
@@ -54,8 +54,8 @@ class Fiber : private Timer {
   Reactor& reactor() const noexcept { return *reactor_; }
 
   // The ledger that this fiber's time is charged to, and its slot there (0 the way itself, 1 the pump); nullptr outside an exchange.
-  void charge_to(observe::Ledger* ledger, unsigned slot = 0) noexcept {
-    ledger_ = ledger;
+  void charge_to(observe::Ledger* account, std::uint8_t slot = 0) noexcept {
+    ledger_ = account;
     slot_ = slot;
   }
   observe::Ledger* ledger() const noexcept { return ledger_; }

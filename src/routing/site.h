@@ -1,5 +1,5 @@
-// Site: one loaded configuration made ready to serve: the compiled route table and what each route does. Immutable and shared by all workers;
-// an exchange holds the one it began with to its end. Built by src/gateway/site_builder.
+// Site: one loaded configuration made ready to serve: the compiled route table and what each route does. Immutable and
+// shared by all workers; an exchange holds the one it began with to its end. Built by src/gateway/site_builder.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace pontage::routing {
 
 // What the metrics of a route with one adapter need, resolved when the configuration is loaded.
 struct RouteSeries {
-  std::uint16_t id = 0;                     // the route's interned name
-  std::uint16_t backend_id = 0;             // 0: none
+  std::uint16_t id = 0;          // the route's interned name
+  std::uint16_t backend_id = 0;  // 0: none
   observe::HistogramId duration;
   observe::HistogramId toll;
   std::array<observe::HistogramId, observe::kPhases> phases;
@@ -29,9 +29,9 @@ struct RouteSeries {
 
 struct Route {
   std::string name;
-  std::string backend;                      // empty without one
+  std::string backend;  // empty without one
   std::unique_ptr<http::Handler> handler;
-  Rewrite rewrite;
+  Rewriter rewrite{config::Rewrite{}};
   std::vector<config::HeaderEdit> response_headers;
   std::uint64_t body_limit = 0;
   config::Encoded encoded_slash = config::Encoded::refuse;
@@ -43,10 +43,10 @@ struct Route {
 struct Site {
   config::Config config;
   RouteTable table;
-  std::vector<Route> routes;                // in the order of config.routes
+  std::vector<Route> routes;  // in the order of config.routes
   std::shared_ptr<const http::ForwardingPolicy> forwarding;
   std::vector<std::shared_ptr<const upstream::Backend>> backends;
-  RouteSeries no_route;                     // requests that matched nothing, or were refused before routing
+  RouteSeries no_route;  // requests that matched nothing, or were refused before routing
   std::uint64_t generation = 0;
 };
 

@@ -2,9 +2,11 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 
 #include "protocols/http1/encoder.h"
+#include "protocols/message/status.h"
 #include "src/http/forwarding.h"
 #include "src/http/request_pump.h"
 
@@ -196,10 +198,13 @@ net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& ex
 util::Result<void> HttpConnection::decode_ready(BodyBatch& batch, std::size_t budget) {
   std::uint64_t taken = 0;
   while (!batch.full() && taken < budget) {
-    auto step = body_decoder_.decode({in_.data() + at_, end_ - at_});
+    const auto step = body_decoder_.decode({in_.data() + at_, std::min<std::uint64_t>(end_ - at_, budget - taken)});
     if (!step) return util::fail_decode(step.error(), Source::server);
     at_ += step->consumed;
-    if (step->event == http1::BodyEvent::need_more) return {};
+    if (step->event == http1::BodyEvent::need_more) {
+      if (at_ == end_) return {};
+      continue;
+    }
     if (step->event == http1::BodyEvent::end) {
       batch.last = http::Last::yes;
       if (!body_decoder_.trailers().empty()) batch.trailers = &body_decoder_.trailers();

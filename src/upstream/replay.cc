@@ -4,7 +4,15 @@ namespace pontage::upstream {
 
 net::Task<util::Result<void>> ReplayBody::pull(http::BodyBatch& batch, std::size_t budget, http::Patience patience) {
   if (next_ != nullptr) {
-    for (; next_ != nullptr && !batch.full(); next_ = next_->next) batch.add(next_->bytes);
+    while (next_ != nullptr && !batch.full() && budget > 0) {
+      const auto due = next_->bytes.substr(offset_, budget);
+      batch.add(due);
+      budget -= due.size();
+      offset_ += due.size();
+      if (offset_ < next_->bytes.size()) continue;
+      next_ = next_->next;
+      offset_ = 0;
+    }
     if (next_ == nullptr && ended_) batch.last = http::Last::yes;
     co_return util::Result<void>{};
   }

@@ -21,7 +21,10 @@ class ReplayBody final : public http::BodySource {
 
   // False when more was sent than was kept: no second try.
   bool rewindable() const noexcept { return !overflowed_; }
-  void rewind() noexcept { next_ = first_; }
+  void rewind() noexcept {
+    next_ = first_;
+    offset_ = 0;
+  }
 
  private:
   struct Kept {
@@ -34,7 +37,8 @@ class ReplayBody final : public http::BodySource {
   message::Arena* arena_;
   Kept* first_ = nullptr;
   Kept* last_ = nullptr;
-  Kept* next_ = nullptr;     // what rewind() made due again
+  Kept* next_ = nullptr;     // what rewind() made due again, from offset_ on
+  std::size_t offset_ = 0;
   std::size_t kept_ = 0;
   bool ended_ = false;       // the source gave its last batch
   bool overflowed_ = false;

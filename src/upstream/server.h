@@ -59,26 +59,36 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   bool usable(std::uint64_t now_ms) const noexcept { return now_ms >= out_until_ms_.load(std::memory_order_relaxed); }
   void note_connect_failure(std::uint64_t now_ms) noexcept;
   void note_connected() noexcept;
+  // The server closed an idle connection. On its worker's thread.
   void note_stale() noexcept;
 
-  struct Series {
-    observe::SeriesId requests, errors, picks, retries, bytes_in, bytes_out, in_flight, reused, fresh, stale;
-    observe::HistogramId duration, queue;
-  };
-  const Series& series() const noexcept { return series_; }
+  // Metric label of the adapter.
+  std::string_view adapter_name() const noexcept;
+  void count_pick(http::Exchange& exchange) const noexcept;
+  void count_failure(http::Exchange& exchange, const util::Error& error) const noexcept;
+  void count_retry(http::Exchange& exchange, const util::Error& error) const noexcept;
+  void count_sent(http::Exchange& exchange, std::uint64_t payload) const noexcept;
+  void count_received(http::Exchange& exchange, std::uint64_t payload) const noexcept;
+
 
  private:
+  struct Series {
+    observe::SeriesId requests, errors, picks, retries, bytes_in, bytes_out, reused, fresh, retry_not_sent, retry_reused;
+    observe::HistogramId queue;
+  };
   net::Task<util::Result<std::unique_ptr<net::ByteStream>>> open(http::Exchange& exchange);
-  bool next_address(std::size_t turn, net::Address& address) const;
+  net::Task<util::Result<Lease>> connect(http::Exchange& exchange);
+  std::vector<net::Address> addresses() const;
 
   const std::string backend_;
   const std::string name_;
+  const config::Adapter adapter_;
   Pool pool_;
   Series series_;
-  std::vector<std::uint64_t> gauges_;  // callback handles, removed at the end
-  observe::Metrics* metrics_;
+  std::vector<observe::Metrics::Callback> gauges_;
   std::atomic<std::uint64_t> idle_ms_{30000};
   std::atomic<std::uint64_t> out_until_ms_{0};
+  std::atomic<std::uint64_t> stale_{0};
   std::atomic<std::uint32_t> failures_{0};
   std::atomic<std::uint32_t> address_turn_{0};
 

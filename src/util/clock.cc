@@ -31,7 +31,8 @@ void calibrate_cycles() noexcept {
 
 std::uint64_t cycles_to_ns(Cycles count) noexcept {
   const std::uint64_t rate = ns_per_cycle_q32.load(std::memory_order_relaxed);
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(count) * rate) >> 32);
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<Wide>(count) * rate) >> 32);
 }
 
 }  // namespace pontage::util

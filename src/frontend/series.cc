@@ -1,0 +1,32 @@
+#include "protocols/wire/decode_error.h"
+#include "src/frontend/session_host.h"
+#include "src/util/error.h"
+
+namespace pontage::frontend {
+
+using observe::Family;
+
+SessionSeries::SessionSeries(observe::Metrics& metrics)
+    : in_flight(metrics.gauge(Family::requests_in_flight)),
+      request_bytes(metrics.counter(Family::request_bytes_total)),
+      response_bytes(metrics.counter(Family::response_bytes_total)),
+      cache_hit(metrics.counter(Family::cache_requests_total, "hit")),
+      cache_miss(metrics.counter(Family::cache_requests_total, "miss")),
+      cache_uncached(metrics.counter(Family::cache_requests_total, "uncached")),
+      limit_body(metrics.counter(Family::limit_hits_total, "body")),
+      limit_rate(metrics.counter(Family::limit_hits_total, "min_rate")),
+      limit_connections(metrics.counter(Family::limit_hits_total, "connections")),
+      limit_queue(metrics.counter(Family::limit_hits_total, "queue")) {
+  for (std::size_t source = 0; source < aborts.size(); ++source) {
+    for (std::size_t kind = 0; kind < kKinds; ++kind) {
+      aborts[source][kind] = metrics.counter(Family::aborts_total, util::to_string(static_cast<util::Source>(source)),
+                                             util::to_string(static_cast<util::ErrorKind>(kind)));
+    }
+  }
+  for (std::size_t i = 0; i < decode_limits.size(); ++i) {
+    const auto error = static_cast<wire::DecodeError>(i);
+    if (wire::is_limit(error)) decode_limits[i] = metrics.counter(Family::limit_hits_total, wire::to_string(error));
+  }
+}
+
+}  // namespace pontage::frontend

@@ -1,0 +1,181 @@
+#include "src/gateway/gateway.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "src/gateway/notify.h"
+#include "src/observe/collectable.h"
+#include "src/observe/log.h"
+
+namespace pontage::gateway {
+
+namespace log = observe::log;
+using observe::Family;
+
+namespace {
+
+constexpr std::size_t kBlockingThreads = 4;
+
+// Many clients need many descriptors; the soft limit is only a default.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+Gateway::Gateway(config::Config config, std::string file, int ready_fd)
+    : config_(std::move(config)),
+      file_(std::move(file)),
+      ready_fd_(ready_fd),
+      signals_(loop_, SIGTERM, SIGINT, SIGHUP),
+      timer_(loop_),
+      session_series_(metrics_),
+      blocking_(kBlockingThreads),
+      admin_(loop_, {.metrics = [this] { return observe::render_text(metrics_); }, .ready = [this] { return state_ == State::serving; }}) {
+  signals_.add(SIGQUIT);
+  signals_.add(SIGUSR1);
+}
+
+Gateway::~Gateway() = default;
+
+int Gateway::run() {
+  std::string error;
+  if (!start(error)) {
+    log::error("{}", error);
+    for (auto& worker : workers_) worker->stop_and_join();
+    return kExitFailure;
+  }
+  loop_.run();
+  return kExitOk;
+}
+
+bool Gateway::start(std::string& error) {
+  raise_descriptor_limit();
+  ::signal(SIGPIPE, SIG_IGN);
+  util::calibrate_cycles();
+  if (const auto opened = access_log_.configure(config_.access_log.format, config_.access_log.file); !opened) {
+    error = "cannot open the access log " + config_.access_log.file + ": " + ::strerrordesc_np(opened.error().os_error);
+    return false;
+  }
+  files_ = std::make_unique<cache::FileCache>(config_.static_cache);
+  const unsigned count = config_.workers > 0 ? static_cast<unsigned>(config_.workers) : default_workers();
+  std::vector<net::Reactor*> reactors;
+  for (unsigned id = 0; id < count; ++id) {
+    workers_.push_back(std::make_unique<Worker>(id, metrics_, session_series_, access_log_.add_ring(), connections_));
+    reactors.push_back(&workers_.back()->reactor());
+  }
+  registry_ = std::make_unique<upstream::Registry>(std::move(reactors), metrics_, resolver_);
+  std::vector<OpenedListener> opened;
+  if (!open_listeners(config_, opened, error)) return false;
+  if (!config_.admin.empty() && !admin_.listen(config_.admin, error)) return false;
+  if (!config_.control.empty()) {
+    control_ = std::make_unique<admin::ControlSocket>(loop_, [this](std::string_view verb) { return command(verb); });
+    if (!control_->listen(config_.control, error)) return false;
+  }
+  if (!become_user(config_.user, error)) return false;
+  callbacks_.push_back(metrics_.callback_gauge(Family::config_last_reload_success, {}, [this] { return last_reload_success_; }));
+  callbacks_.push_back(metrics_.callback_counter(Family::config_reloads_total, {"ok"}, [this] { return double(reloads_ok_); }));
+  callbacks_.push_back(metrics_.callback_counter(Family::config_reloads_total, {"failed"}, [this] { return double(reloads_failed_); }));
+  callbacks_.push_back(metrics_.callback_counter(Family::log_dropped_total, {}, [this] { return double(access_log_.dropped() + log::dropped()); }));
+  install_site(config_);
+  for (auto& worker : workers_) worker->start();
+  install_listeners(std::move(opened));
+  state_ = State::serving;
+  announce();
+  wait_for_signals();
+  return true;
+}
+
+bool Gateway::open_listeners(const config::Config& config, std::vector<OpenedListener>& opened, std::string& error) {
+  for (const auto& listener : config.listeners) {
+    if (listening_.contains(listener.bind)) continue;
+    opened.emplace_back();
+    if (!open_listener(listener, workers_.size(), opened.back(), error)) return false;
+  }
+  return true;
+}
+
+void Gateway::install_listeners(std::vector<OpenedListener> opened) {
+  for (auto& listener : opened) {
+    Worker::ListenerSocket socket{.key = listener.config.bind,
+                                  .metric_id = metrics_.intern_listener(listener.config.name),
+                                  .half_close = listener.config.half_close,
+                                  .hand_over = {}};
+    const bool dealt = listener.sockets.size() < workers_.size();
+    if (dealt) {
+      socket.hand_over = [this, plain = socket](util::UniqueFd fd, const net::Address& peer) { deal(plain, std::move(fd), peer); };
+    }
+    for (std::size_t i = 0; i < listener.sockets.size(); ++i) workers_[i]->open_listener(socket, std::move(listener.sockets[i]));
+    listening_[listener.config.bind] = listener.address;
+    log::info("listening on {}", listener.address);
+  }
+}
+
+// On worker 0's thread: one socket's connections go round.
+void Gateway::deal(const Worker::ListenerSocket& listener, util::UniqueFd fd, const net::Address& peer) {
+  workers_[next_worker_++ % workers_.size()]->adopt(listener, std::move(fd), peer);
+}
+
+void Gateway::close_unnamed_listeners(const config::Config& config) {
+  for (auto at = listening_.begin(); at != listening_.end();) {
+    const bool named = std::any_of(config.listeners.begin(), config.listeners.end(), [&](const auto& l) { return l.bind == at->first; });
+    if (named) {
+      ++at;
+      continue;
+    }
+    for (auto& worker : workers_) worker->close_listener(at->first);
+    log::info("no longer listening on {}", at->second);
+    at = listening_.erase(at);
+  }
+}
+
+bool Gateway::become_user(const std::string& user, std::string& error) const {
+  if (user.empty() || ::geteuid() != 0) return true;
+  const passwd* entry = ::getpwnam(user.c_str());
+  if (entry == nullptr) {
+    error = "user: there is no user " + user;
+    return false;
+  }
+  if (::initgroups(user.c_str(), entry->pw_gid) != 0 || ::setgid(entry->pw_gid) != 0 || ::setuid(entry->pw_uid) != 0) {
+    error = "user: cannot become " + user;
+    return false;
+  }
+  return true;
+}
+
+void Gateway::announce() {
+  std::string text = "ready\n";
+  for (const auto& [bind, address] : listening_) text += "listener " + bind + " " + address + "\n";
+  if (!admin_.address().empty()) text += "admin " + admin_.address() + "\n";
+  tell_ready(ready_fd_, text);
+  notify_service_manager("READY=1");
+  log::info("ready with {} workers", workers_.size());
+}
+
+void Gateway::install_site(const config::Config& config) {
+  const auto site = build_site(config, {*registry_, metrics_, *files_, blocking_}, ++generation_);
+  connections_.limit.store(config.limits.connections);
+  for (auto& worker : workers_) worker->set_site(site);
+  sites_.emplace_back(generation_, site);
+  limit_generations();
+}
+
+// A slow exchange keeps its generation alive; too many of them would pile up (USERS 2, row 12).
+void Gateway::limit_generations() {
+  constexpr std::size_t kMostGenerations = 4;
+  std::erase_if(sites_, [](const auto& site) { return site.second.expired(); });
+  if (sites_.size() <= kMostGenerations) return;
+  const std::uint64_t oldest = sites_[sites_.size() - kMostGenerations].first;
+  log::warn("{} generations of the configuration are in use; closing what began before generation {}", sites_.size(), oldest);
+  for (auto& worker : workers_) worker->cancel_older_than(oldest);
+}
+
+}  // namespace pontage::gateway

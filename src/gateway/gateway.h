@@ -1,0 +1,95 @@
+// Gateway: the whole process. Owns the workers and everything they share, reacts to signals and control verbs, swaps configurations and drains.
+// Lives on the control (main) thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/admin/admin_server.h"
+#include "src/admin/asio.h"
+#include "src/admin/control_socket.h"
+#include "src/gateway/listeners.h"
+#include "src/gateway/site_builder.h"
+#include "src/gateway/worker.h"
+#include "src/net/resolver.h"
+#include "src/observe/access_log.h"
+
+namespace pontage::gateway {
+
+// Exit codes of the program (DESIGN "Command line").
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitConfig = 78;
+
+class Gateway {
+ public:
+  // `config` was checked and read from `file`, which reload() reads again.
+  Gateway(config::Config config, std::string file, int ready_fd);
+  ~Gateway();
+
+  // Serves until told to stop; the exit code.
+  int run();
+
+ private:
+  enum class State : std::uint8_t { starting, serving, draining, ended };
+
+  bool start(std::string& error);
+  bool open_listeners(const config::Config& config, std::vector<OpenedListener>& opened, std::string& error);
+  void install_listeners(std::vector<OpenedListener> opened);
+  void close_unnamed_listeners(const config::Config& config);
+  void deal(const Worker::ListenerSocket& listener, util::UniqueFd fd, const net::Address& peer);
+  bool become_user(const std::string& user, std::string& error) const;
+  void announce();
+
+  admin::ControlAnswer reload();
+  std::string restart_hints(const config::Config& next) const;
+  void install_site(const config::Config& config);
+  void limit_generations();
+
+  void wait_for_signals();
+  void on_signal(int signal);
+  void begin_drain();
+  void drain_sessions();
+  void finish();
+  admin::ControlAnswer command(std::string_view verb);
+  std::string status_json() const;
+
+  config::Config config_;
+  std::string file_;
+  int ready_fd_;
+  State state_ = State::starting;
+  admin::asio::io_context loop_{1};
+  admin::asio::signal_set signals_;
+  admin::asio::steady_timer timer_;
+
+  observe::Metrics metrics_;
+  observe::AccessLog access_log_;
+  frontend::SessionSeries session_series_;
+  ConnectionCount connections_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  net::Resolver resolver_;
+  std::unique_ptr<upstream::Registry> registry_;
+  std::unique_ptr<cache::FileCache> files_;
+  net::BlockingPool blocking_;
+  std::uint64_t generation_ = 0;
+  std::vector<std::pair<std::uint64_t, std::weak_ptr<const routing::Site>>> sites_;
+  std::map<std::string, std::string> listening_;  // bind text -> address
+  std::size_t next_worker_ = 0;                   // for dealt connections; worker 0's thread only
+  std::size_t workers_with_sessions_ = 0;
+
+  admin::AdminServer admin_;
+  std::unique_ptr<admin::ControlSocket> control_;
+  std::vector<observe::Metrics::Callback> callbacks_;
+  double last_reload_success_ = 1;
+  std::uint64_t reloads_ok_ = 0;
+  std::uint64_t reloads_failed_ = 0;
+};
+
+// The number of workers for `workers: auto`: CPUs of the affinity mask, within the cgroup's quota.
+unsigned default_workers();
+
+}  // namespace pontage::gateway

@@ -1,0 +1,102 @@
+#include "src/gateway/site_builder.h"
+
+#include <atomic>
+
+#include "src/handlers/files.h"
+#include "src/handlers/fixed.h"
+#include "src/handlers/proxy.h"
+
+namespace pontage::gateway {
+namespace {
+
+using observe::Family;
+
+// Every files action of every generation has its own number in the file cache, so that a changed root never finds another's entries.
+std::uint32_t next_files_id() {
+  static std::atomic<std::uint32_t> next{1};
+  return next.fetch_add(1);
+}
+
+std::string_view adapter_of(const upstream::Backend* backend) {
+  return backend == nullptr || backend->servers().empty() ? std::string_view("none") : backend->servers().front()->adapter_name();
+}
+
+routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view route, const upstream::Backend* backend) {
+  const std::string_view adapter = adapter_of(backend);
+  routing::RouteSeries series;
+  series.id = metrics.intern_route(route);
+  series.backend_id = metrics.intern_backend(backend != nullptr ? std::string_view(backend->name()) : std::string_view("none"));
+  series.duration = metrics.histogram(Family::request_duration_seconds, route);
+  series.toll = metrics.histogram(Family::toll_seconds, route, adapter);
+  series.toll_cpu = metrics.counter(Family::toll_cpu_seconds_total, adapter);
+  for (std::size_t i = 0; i < observe::kPhases; ++i) {
+    series.phases[i] = metrics.histogram(Family::phase_duration_seconds, route, adapter,
+                                         observe::to_string(static_cast<observe::Phase>(i)));
+  }
+  return series;
+}
+
+struct HandlerMaker {
+  const config::Route& route;
+  const routing::Site& site;
+  SiteParts& parts;
+  const std::shared_ptr<const upstream::Backend>& backend;
+
+  std::unique_ptr<http::Handler> operator()(const config::FilesAction& action) const {
+    return std::make_unique<handlers::FilesHandler>(action, parts.files, parts.blocking, next_files_id());
+  }
+  std::unique_ptr<http::Handler> operator()(const config::ProxyAction&) const {
+    return std::make_unique<handlers::ProxyHandler>(
+        backend, site.forwarding,
+        handlers::ProxyOptions{.retry_non_idempotent = route.retry_non_idempotent, .request_headers = route.request_headers});
+  }
+  std::unique_ptr<http::Handler> operator()(const config::RedirectAction& action) const {
+    return std::make_unique<handlers::RedirectHandler>(action);
+  }
+  std::unique_ptr<http::Handler> operator()(const config::RespondAction& action) const {
+    return std::make_unique<handlers::RespondHandler>(action);
+  }
+};
+
+std::shared_ptr<const upstream::Backend> find_backend(const routing::Site& site, const config::Route& route) {
+  const auto* proxy = std::get_if<config::ProxyAction>(&route.action);
+  if (proxy == nullptr) return nullptr;
+  for (const auto& backend : site.backends) {
+    if (backend->name() == proxy->backend) return backend;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<const routing::Site> build_site(const config::Config& config, SiteParts parts, std::uint64_t generation) {
+  auto site = std::make_shared<routing::Site>(routing::Site{
+      .config = config, .table = routing::RouteTable(config), .routes = {}, .forwarding = {}, .backends = {}, .no_route = {}, .generation = generation});
+  for (auto& backend : site->config.backends) backend.secret.clear();  // the servers keep it
+  auto forwarding = std::make_shared<http::ForwardingPolicy>();
+  forwarding->rfc7239 = config.forwarded;
+  for (const auto& text : config.trusted_proxies) {
+    if (const auto network = net::Network::parse(text)) forwarding->trusted.push_back(*network);
+  }
+  site->forwarding = std::move(forwarding);
+  site->backends = parts.registry.bind(config);
+  site->no_route = series_for(parts.metrics, "none", nullptr);
+  for (const auto& route : site->config.routes) {
+    const auto backend = find_backend(*site, route);
+    routing::Route made;
+    made.name = route.name;
+    made.backend = backend ? backend->name() : std::string();
+    made.handler = std::visit(HandlerMaker{route, *site, parts, backend}, route.action);
+    made.rewrite = routing::Rewriter(route.rewrite);
+    made.response_headers = route.response_headers;
+    made.body_limit = route.body_limit.value_or(config.limits.body);
+    made.encoded_slash = route.encoded_slash;
+    made.backslash = route.backslash;
+    made.nul = route.nul;
+    made.series = series_for(parts.metrics, route.name, backend.get());
+    site->routes.push_back(std::move(made));
+  }
+  return site;
+}
+
+}  // namespace pontage::gateway

@@ -1,0 +1,24 @@
+// From configuration values to a Site: routes get their handlers, backends their servers, labels their series. Control thread.
+#pragma once
+
+#include <memory>
+
+#include "src/cache/file_cache.h"
+#include "src/net/blocking_pool.h"
+#include "src/observe/metrics.h"
+#include "src/routing/site.h"
+#include "src/upstream/registry.h"
+
+namespace pontage::gateway {
+
+struct SiteParts {
+  upstream::Registry& registry;
+  observe::Metrics& metrics;
+  cache::FileCache& files;
+  net::BlockingPool& blocking;
+};
+
+// `config` was checked. Numbers the site `generation`.
+std::shared_ptr<const routing::Site> build_site(const config::Config& config, SiteParts parts, std::uint64_t generation);
+
+}  // namespace pontage::gateway

@@ -1,0 +1,326 @@
+#include "src/upstream/ajp_connection.h"
+
+#include <algorithm>
+#include <array>
+
+#include "protocols/ajp13/request_encoder.h"
+#include "src/http/forwarding.h"
+#include "src/observe/log.h"
+
+namespace pontage::upstream {
+
+using ajp13::ResponseEvent;
+using http::BodyBatch;
+using message::BodyKind;
+using message::HeaderId;
+using util::ErrorKind;
+using util::Source;
+
+namespace {
+
+constexpr std::uint64_t kGatherMs = 4;
+constexpr std::size_t kGatherBytes = 12 * 1024;  // about what the session copies into one send
+constexpr std::size_t kGatherRoom = 512;
+constexpr std::uint32_t kMostEmptyAnswers = 8;
+
+std::uint64_t ms(config::Millis duration) noexcept { return static_cast<std::uint64_t>(duration.count()); }
+
+// What the container gets as headers: AJP carries the client's address, scheme and port in fields of its own, so X-Forwarded-* are not
+// repeated (USERS "Headers").
+message::HeaderList ajp_headers(http::Exchange& exchange) {
+  message::HeaderList list(exchange.arena);
+  if (!exchange.request.authority.empty()) list.add(HeaderId::host, exchange.request.authority);
+  for (const auto& h : exchange.forward_headers) {
+    const bool carried = h.id == HeaderId::x_forwarded_for || h.id == HeaderId::x_forwarded_host || h.id == HeaderId::x_forwarded_port ||
+                         h.id == HeaderId::x_forwarded_proto;
+    if (!carried) list.add(h.name, h.value, h.id);
+  }
+  return list;
+}
+
+util::Failure refusal(const ajp13::EncodeRefusal& why, const BackendServer& server) {
+  using Reason = ajp13::EncodeRefusal::Reason;
+  if (why.reason == Reason::bad_target) {
+    return util::Failure(util::Error{.kind = ErrorKind::protocol,
+                                     .source = Source::client,
+                                     .decode = wire::DecodeError::malformed_target,
+                                     .detail = "target"});
+  }
+  observe::log::warn_limited("ajp-431", "backend {} server {}: request head too large for one AJP packet: header {} has {} bytes, packet_size {} is needed",
+                             server.backend(), server.name(), why.header, why.header_size, why.packet_size_needed);
+  return util::Failure(util::Error{.kind = ErrorKind::limit,
+                                   .source = Source::gateway,
+                                   .decode = wire::DecodeError::packet_too_long,
+                                   .detail = "request head larger than packet_size"});
+}
+
+}  // namespace
+
+AjpConnection::AjpConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream)
+    : BackendConnection(std::move(server), std::move(stream)),
+      settings_(this->server().settings()),
+      decoder_(settings_->packet_size, settings_->response_limits) {}
+
+net::Task<bool> AjpConnection::probe() {
+  if (settings_->timeouts.cping.count() == 0) co_return true;
+  std::array<char, 8> bytes;
+  wire::Sink sink(bytes);
+  ajp13::encode_cping(sink);
+  iovec piece{bytes.data(), sink.size()};
+  const auto deadline = reactor().after(ms(settings_->timeouts.cping));
+  const auto sent =
+      co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.cping), observe::Phase::connect, Source::server);
+  if (!sent) co_return false;
+  decoder_.expect_cpong();
+  message::Arena scratch;
+  for (;;) {
+    const auto got = co_await net::read_some(*stream_, bytes, deadline, observe::Phase::connect, Source::server);
+    if (!got || *got == 0) co_return false;
+    const auto step = decoder_.decode({bytes.data(), *got}, scratch, message::Method::get, ignored_);
+    if (!step || step->consumed != *got) co_return false;
+    if (step->event == ResponseEvent::cpong) co_return true;
+  }
+}
+
+net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange& exchange) {
+  exchange_ = &exchange;
+  received_ = content_ = 0;
+  asked_ = 0;
+  empty_answers_ = 0;
+  body_ended_ = keep_ = damaged_ = false;
+  body_sent_ = exchange.body == nullptr;
+  at_ = end_ = 0;
+  decoder_.reset();
+  in_ = reactor().chunks().take();
+  if (!in_) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+  const auto sent = co_await send_request(exchange);
+  if (!sent) co_return util::Failure(sent.error());
+
+  http::Response response;
+  const auto got = co_await read_head(response.head);
+  if (!got) co_return util::Failure(got.error());
+  framing_ = response.head.body;
+  http::strip_response_head(response.head);
+  // Without a length the body's end is END_RESPONSE: the client gets chunks.
+  response.body = http::BodyPtr(this);
+  co_return response;
+}
+
+net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchange) {
+  const message::RequestHead& request = exchange.request;
+  const auto headers = ajp_headers(exchange);
+  const ajp13::ForwardRequest forward{
+      .head = request,
+      .path = request.target.form == message::TargetForm::asterisk ? std::string_view("*") : exchange.forward_path,
+      .has_query = request.target.has_query,
+      .query = request.target.query,
+      .headers = headers,
+      .remote_addr = exchange.client.ip,
+      .remote_port = exchange.connection->peer.port(),
+      .local_addr = exchange.connection->local_ip,
+      .server_name = request.host.empty() ? std::string_view(exchange.connection->local_ip) : request.host,
+      .server_port = exchange.client.port,
+      .is_tls = exchange.client.scheme == "https",
+      .secret = settings_->secret,
+      .activation = "ACT"};
+  const bool large = settings_->packet_size > in_.span().size();
+  wire::Sink sink(large ? exchange.arena.chars(settings_->packet_size) : in_.span());
+  const auto encoded = ajp13::encode_forward_request(sink, forward, settings_->packet_size);
+  if (!encoded) co_return refusal(encoded.error(), server());
+  const std::span<const char> head(sink.view());
+  // ADAPTERS A15, A18: a body packet follows unasked exactly when a content-length above 0 was sent.
+  if (request.body.kind == BodyKind::exact) {
+    const auto first = co_await send_body_packet(head, ajp13::request_data_room(settings_->packet_size), http::Patience::none);
+    co_return first;
+  }
+  iovec piece{const_cast<char*>(head.data()), head.size()};
+  const auto put = stream_->try_write({&piece, 1}, net::More::no);
+  if (put.status == net::IoStatus::done && put.bytes == head.size()) co_return util::Result<void>{};
+  if (put.status == net::IoStatus::error) {
+    util::Error error = net::io_error(put, Source::server, "send");
+    error.retry = util::RetryClass::not_sent;  // not a byte was taken
+    co_return util::Failure(error);
+  }
+  piece = {static_cast<char*>(piece.iov_base) + put.bytes, piece.iov_len - put.bytes};
+  const auto rest =
+      co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.idle), observe::Phase::server, Source::server);
+  co_return rest;
+}
+
+net::Task<util::Result<void>> AjpConnection::send_body_packet(std::span<const char> head, std::size_t most, http::Patience patience) {
+  BodyBatch batch;
+  const std::size_t budget = std::min(most, ajp13::request_data_room(settings_->packet_size));
+  const auto idle = ms(settings_->timeouts.idle);
+  for (;;) {
+    if (!body_sent_) {
+      batch.clear();
+      const auto pulled = co_await exchange_->body->pull(batch, budget, patience);
+      if (!pulled) {
+        damaged_ = true;  // ADAPTERS A19: a body cut short must not look complete; the connection is closed
+        co_return util::Failure(pulled.error());
+      }
+      if (batch.last == http::Last::yes) body_sent_ = true;
+    }
+    std::array<iovec, BodyBatch::kPieces + 2> pieces;
+    std::size_t count = 0;
+    if (!head.empty()) pieces[count++] = {const_cast<char*>(head.data()), head.size()};
+    const std::size_t bytes = static_cast<std::size_t>(batch.bytes());
+    std::array<char, ajp13::kBodyHeader> data_header;
+    std::array<char, 8> end_packet;
+    wire::Sink end(end_packet);
+    if (bytes > 0) {
+      data_header = ajp13::body_header(bytes);
+      pieces[count++] = {data_header.data(), data_header.size()};
+      for (const auto& piece : batch.view()) pieces[count++] = {const_cast<char*>(piece.memory.data()), piece.memory.size()};
+    } else if (body_sent_) {
+      ajp13::encode_body_end(end);
+      pieces[count++] = {end_packet.data(), end.size()};
+    }
+    if (count > 0) {
+      const auto put =
+          co_await net::write_all(*stream_, std::span(pieces.data(), count), net::More::no, idle, observe::Phase::server, Source::server);
+      if (!put) {
+        damaged_ = true;
+        co_return util::Failure(put.error());
+      }
+      server().count_sent(*exchange_, bytes);
+    }
+    if (bytes > 0 || body_sent_) co_return util::Result<void>{};
+    // The head went ahead; the first bytes of the body are still on their way to us.
+    head = {};
+    patience = http::Patience::wait;
+  }
+}
+
+// `keep` bytes at the front of in_ are still looked at; the rest is room.
+net::Task<util::Result<bool>> AjpConnection::fill(std::size_t keep, net::Deadline deadline) {
+  at_ = end_ = keep;
+  for (;;) {
+    const auto got = stream_->try_read(in_.span().subspan(keep));
+    if (got.status == net::IoStatus::done) {
+      end_ = keep + got.bytes;
+      received_ += got.bytes;
+      co_return true;
+    }
+    if (got.status == net::IoStatus::end) co_return false;
+    if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
+    const auto waited = co_await stream_->readable(deadline, observe::Phase::server);
+    if (waited != net::WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::server, "receive"));
+  }
+}
+
+util::Result<ajp13::ResponseStep> AjpConnection::decode(message::ResponseHead& head) {
+  const auto step = decoder_.decode({in_.data() + at_, end_ - at_}, exchange_->arena, exchange_->request.method, head);
+  if (!step) {
+    damaged_ = true;
+    log_decode_error(step.error());
+    return util::fail_decode(step.error(), Source::server);
+  }
+  at_ += step->consumed;
+  if (step->event == ResponseEvent::get_body_chunk) {
+    asked_ = step->requested;
+    if (body_sent_ && ++empty_answers_ > kMostEmptyAnswers) {
+      return util::fail_decode(wire::DecodeError::unexpected_message, Source::server);
+    }
+  }
+  return *step;
+}
+
+void AjpConnection::log_decode_error(wire::DecodeError error) const noexcept {
+  observe::log::warn_limited("ajp-decode", "backend {} server {}: AJP response refused: {}; is it an AJP port, and is its packetSize {}?",
+                             server().backend(), server().name(), wire::to_string(error), settings_->packet_size);
+}
+
+net::Task<util::Result<void>> AjpConnection::read_head(message::ResponseHead& head) {
+  const auto first_byte = ms(settings_->timeouts.first_byte);
+  for (;;) {
+    if (at_ == end_) {
+      const auto more = co_await fill(0, reactor().after(first_byte));
+      const bool nothing_came = received_ == 0 && (!more ? more.error().kind == ErrorKind::reset : !*more);
+      if (nothing_came) {
+        util::Error error{.kind = ErrorKind::closed, .source = Source::server, .detail = "no response"};
+        if (uses() > 0) error.retry = util::RetryClass::reused_closed;
+        co_return util::Failure(error);
+      }
+      if (!more) co_return util::Failure(more.error());
+      if (!*more) co_return util::fail(ErrorKind::closed, Source::server, "no response");
+    }
+    const auto step = decode(head);
+    if (!step) co_return util::Failure(step.error());
+    if (step->event == ResponseEvent::head) co_return util::Result<void>{};
+    if (step->event == ResponseEvent::get_body_chunk) {
+      const auto answered = co_await send_body_packet({}, std::exchange(asked_, 0), http::Patience::wait);
+      if (!answered) co_return util::Failure(answered.error());
+    }
+  }
+}
+
+// Everything that is in in_; true when there is something to say about it.
+util::Result<bool> AjpConnection::decode_ready(BodyBatch& batch, std::size_t budget) {
+  std::uint64_t taken = 0;
+  while (at_ < end_ && !batch.full() && taken < budget && asked_ == 0 && !body_ended_) {
+    const auto step = decode(ignored_);
+    if (!step) return util::Failure(step.error());
+    switch (step->event) {
+      case ResponseEvent::body:
+        if (framing_.kind == BodyKind::none) break;  // HEAD, 204, 304: discarded, the connection stays usable (ADAPTERS X11)
+        batch.add(step->data);
+        content_ += step->data.size();
+        taken += step->data.size();
+        break;
+      case ResponseEvent::flush: batch.flush = http::Flush::now; break;
+      case ResponseEvent::end:
+        body_ended_ = true;
+        keep_ = step->reuse == ajp13::Reuse::yes;
+        batch.last = http::Last::yes;
+        break;
+      default: break;
+    }
+    if (framing_.kind == BodyKind::exact && content_ > framing_.length) {
+      damaged_ = true;
+      return util::fail(ErrorKind::protocol, Source::server, "long_response");
+    }
+  }
+  return batch.count > 0 || body_ended_;
+}
+
+// Whether what is in hand may wait a moment for what Tomcat sends next: while it is small, and the container did not ask for a flush.
+bool AjpConnection::may_gather(const BodyBatch& batch) const noexcept {
+  return batch.flush == http::Flush::no && !batch.full() && batch.bytes() < kGatherBytes && in_.span().size() - end_ >= kGatherRoom;
+}
+
+net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {
+  const net::Deadline gather_until = reactor().after(kGatherMs);
+  for (;;) {
+    const auto some = decode_ready(batch, budget);
+    if (!some) co_return util::Failure(some.error());
+    if (body_ended_ || batch.full()) break;
+    if (batch.count > 0 && (asked_ != 0 || !may_gather(batch))) break;
+    if (asked_ != 0) {
+      const auto answered = co_await send_body_packet({}, std::exchange(asked_, 0), http::Patience::wait);
+      if (!answered) co_return util::Failure(answered.error());
+      continue;
+    }
+    // With pieces in hand, or a head that waits, only a moment is spent on gathering.
+    const bool gathering = batch.count > 0 || patience == http::Patience::none;
+    if (gathering && batch.flush == http::Flush::now) break;
+    const std::size_t keep = batch.count > 0 ? end_ : 0;
+    const auto more = co_await fill(keep, gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle)));
+    if (!more && gathering && more.error().kind == ErrorKind::timeout) break;
+    if (!more || !*more) {
+      damaged_ = true;
+      if (!more) co_return util::Failure(more.error());
+      co_return util::fail(ErrorKind::closed, Source::server, "short_response");
+    }
+  }
+  server().count_received(*exchange_, batch.bytes());
+  co_return util::Result<void>{};
+}
+
+void AjpConnection::drop() noexcept {
+  in_.reset();
+  const bool clean = body_ended_ && keep_ && body_sent_ && !damaged_ && at_ == end_ && decoder_.done();
+  finish(clean ? Reuse::yes : Reuse::no);
+}
+
+}  // namespace pontage::upstream

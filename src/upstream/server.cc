@@ -1,0 +1,196 @@
+#include "src/upstream/server.h"
+
+#include <algorithm>
+
+#include "src/net/connect.h"
+#include "src/observe/log.h"
+#include "src/upstream/ajp_connection.h"
+#include "src/upstream/http_connection.h"
+
+namespace pontage::upstream {
+
+using observe::Family;
+using util::ErrorKind;
+using util::RetryClass;
+using util::Source;
+
+namespace {
+
+constexpr std::uint64_t kFirstOutMs = 1000;
+constexpr std::uint64_t kLongestOutMs = 30'000;
+constexpr std::uint64_t kProbeAfterIdleMs = 1000;  // ADAPTERS A28: probe before reuse when idle for longer
+
+}  // namespace
+
+BackendServer::BackendServer(std::string backend, ServerSettings settings, std::vector<net::Reactor*> workers, observe::Metrics& metrics)
+    : backend_(std::move(backend)), name_(settings.name), adapter_(settings.url.adapter), pool_(*this, std::move(workers)) {
+  const auto& b = backend_;
+  const auto& n = name_;
+  series_ = {.requests = metrics.counter(Family::backend_server_requests_total, b, n),
+             .errors = metrics.counter(Family::backend_server_errors_total, b, n),
+             .picks = metrics.counter(Family::backend_server_picks_total, b, n),
+             .retries = metrics.counter(Family::backend_server_retries_total, b, n),
+             .bytes_in = metrics.counter(Family::backend_server_bytes_in_total, b, n),
+             .bytes_out = metrics.counter(Family::backend_server_bytes_out_total, b, n),
+             .reused = metrics.counter(Family::backend_connection_reuse_total, b, n, "reused"),
+             .fresh = metrics.counter(Family::backend_connection_reuse_total, b, n, "fresh"),
+             .retry_not_sent = metrics.counter(Family::backend_retries_total, b, "not_sent"),
+             .retry_reused = metrics.counter(Family::backend_retries_total, b, "reused_closed"),
+             .queue = metrics.histogram(Family::backend_queue_duration_seconds, b)};
+  gauges_.push_back(metrics.callback_gauge(Family::backend_connections, {b, n, "idle"}, [this] { return double(pool_.gauges().idle); }));
+  gauges_.push_back(metrics.callback_gauge(Family::backend_connections, {b, n, "busy"}, [this] {
+    const auto now = pool_.gauges();
+    return double(now.open - now.idle);
+  }));
+  gauges_.push_back(metrics.callback_gauge(Family::backend_server_in_flight, {b, n}, [this] {
+    const auto now = pool_.gauges();
+    return double(now.open - now.idle + now.waiting);
+  }));
+  gauges_.push_back(metrics.callback_gauge(Family::backend_queue_length, {b}, [this] { return double(pool_.gauges().waiting); }));
+  gauges_.push_back(metrics.callback_gauge(Family::backend_server_weight, {b, n}, [this] { return double(this->settings()->weight); }));
+  gauges_.push_back(metrics.callback_gauge(Family::backend_server_up, {b, n}, [this] {
+    return resolved() && usable(util::monotonic_ns() / 1'000'000) ? 1.0 : 0.0;
+  }));
+  gauges_.push_back(metrics.callback_counter(Family::backend_connection_reuse_total, {b, n, "stale"},
+                                             [this] { return double(stale_.load(std::memory_order_relaxed)); }));
+  apply(std::move(settings));
+}
+
+BackendServer::~BackendServer() = default;
+
+std::shared_ptr<const ServerSettings> BackendServer::settings() const {
+  const std::lock_guard guard(lock_);
+  return settings_;
+}
+
+void BackendServer::apply(ServerSettings settings) {
+  pool_.set_limits(settings.pool);
+  idle_ms_.store(settings.pool.idle_ms, std::memory_order_relaxed);
+  const std::lock_guard guard(lock_);
+  settings_ = std::make_shared<const ServerSettings>(std::move(settings));
+}
+
+void BackendServer::set_addresses(std::vector<net::Address> addresses) {
+  const std::lock_guard guard(lock_);
+  addresses_ = std::move(addresses);
+}
+
+std::vector<net::Address> BackendServer::addresses() const {
+  const std::lock_guard guard(lock_);
+  return addresses_;
+}
+
+bool BackendServer::resolved() const {
+  const std::lock_guard guard(lock_);
+  return !addresses_.empty();
+}
+
+std::unique_ptr<BackendConnection> BackendServer::make_connection(std::unique_ptr<net::ByteStream> stream) {
+  auto self = shared_from_this();
+  switch (adapter_) {
+    case config::Adapter::http: return std::make_unique<HttpConnection>(std::move(self), std::move(stream));
+    case config::Adapter::ajp: return std::make_unique<AjpConnection>(std::move(self), std::move(stream));
+  }
+  return nullptr;
+}
+
+net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange) {
+  for (;;) {
+    auto granted = co_await pool_.acquire(exchange.reactor());
+    if (!granted) {
+      util::Error error = granted.error();
+      if (error.kind != ErrorKind::cancelled) error.retry = RetryClass::not_sent;
+      co_return util::Failure(error);
+    }
+    if (!granted->connection) {
+      auto opened = co_await connect(exchange);
+      co_return opened;
+    }
+    Lease lease(std::move(granted->connection));
+    const bool rested = exchange.reactor().now_ms() - lease->idle_since_ms() > kProbeAfterIdleMs;
+    // A dead one is discarded by the lease; the next turn of the loop takes another or opens one.
+    if (rested && !co_await lease->probe()) continue;
+    exchange.metrics->add(series_.reused);
+    co_return std::move(lease);
+  }
+}
+
+net::Task<util::Result<Lease>> BackendServer::lease_fresh(http::Exchange& exchange) {
+  // The retry after a reused connection closed takes the place that connection had.
+  auto granted = co_await pool_.acquire(exchange.reactor());
+  if (!granted) co_return util::Failure(granted.error());
+  granted->connection.reset();  // its place is used for the new one
+  auto opened = co_await connect(exchange);
+  co_return opened;
+}
+
+// Opens a connection; the caller has a counted place in the pool for it.
+net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) {
+  net::Reactor& reactor = exchange.reactor();
+  const auto all = addresses();
+  util::Error error{.kind = ErrorKind::unresolved, .source = Source::server, .retry = RetryClass::not_sent, .detail = "name"};
+  const auto patience = static_cast<std::uint64_t>(settings()->timeouts.connect.count());
+  const std::size_t first = address_turn_.fetch_add(1, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto opened = co_await net::connect(reactor, all[(first + i) % all.size()], reactor.after(patience));
+    if (opened) {
+      note_connected();
+      exchange.metrics->add(series_.fresh);
+      Lease lease(make_connection(std::move(*opened)));
+      if (co_await lease->probe()) co_return std::move(lease);
+      // lease's discard frees the place
+      note_connect_failure(reactor.now_ms());
+      co_return util::Failure(util::Error{
+          .kind = ErrorKind::timeout, .source = Source::server, .retry = RetryClass::not_sent, .detail = "CPING"});
+    }
+    error = opened.error();
+    if (error.kind == ErrorKind::cancelled) break;
+  }
+  pool_.forget();
+  if (error.source == Source::server) note_connect_failure(reactor.now_ms());
+  co_return util::Failure(error);
+}
+
+void BackendServer::note_connect_failure(std::uint64_t now_ms) noexcept {
+  const std::uint32_t failures = failures_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t out = std::min(kFirstOutMs << std::min(failures, 5U), kLongestOutMs);
+  out_until_ms_.store(now_ms + out, std::memory_order_relaxed);
+  observe::log::warn_limited(name_, "backend {} server {}: connect failed, left out for {} ms", backend_, name_, out);
+}
+
+void BackendServer::note_connected() noexcept {
+  if (failures_.load(std::memory_order_relaxed) == 0) return;
+  failures_.store(0, std::memory_order_relaxed);
+  out_until_ms_.store(0, std::memory_order_relaxed);
+}
+
+void BackendServer::note_stale() noexcept { stale_.fetch_add(1, std::memory_order_relaxed); }
+
+std::string_view BackendServer::adapter_name() const noexcept {
+  return adapter_ == config::Adapter::ajp ? "ajp" : "http";
+}
+
+void BackendServer::count_pick(http::Exchange& exchange) const noexcept {
+  exchange.metrics->add(series_.picks);
+  exchange.metrics->add(series_.requests);
+}
+
+void BackendServer::count_failure(http::Exchange& exchange, const util::Error& error) const noexcept {
+  // A client that left, or sent nonsense, is no fault of the server (ADAPTERS X18).
+  if (error.source == Source::server) exchange.metrics->add(series_.errors);
+}
+
+void BackendServer::count_retry(http::Exchange& exchange, const util::Error& error) const noexcept {
+  exchange.metrics->add(series_.retries);
+  exchange.metrics->add(error.retry == RetryClass::not_sent ? series_.retry_not_sent : series_.retry_reused);
+}
+
+void BackendServer::count_sent(http::Exchange& exchange, std::uint64_t payload) const noexcept {
+  exchange.metrics->add(series_.bytes_out, payload);
+}
+
+void BackendServer::count_received(http::Exchange& exchange, std::uint64_t payload) const noexcept {
+  exchange.metrics->add(series_.bytes_in, payload);
+}
+
+}  // namespace pontage::upstream
