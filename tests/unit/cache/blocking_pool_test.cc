@@ -102,19 +102,19 @@ TEST(BlockingPool, AFullQueueIsOverload) {
   Fiber holder(reactor);
   Fiber waiter(reactor);
   const auto nothing = [](void*) noexcept {};
-  launch(holder, run(pool, reactor, HeldJob{gate}, held, kNoDeadline), stop, &reactor);
+  launch(holder, run(pool, reactor, HeldJob{gate}, held, kNoDeadline), nothing, nullptr);
   gate->begun.get_future().wait();
   launch(waiter,
          run(
              pool, reactor, [] { return 1; }, queued, kNoDeadline),
-         nothing, nullptr);
+         stop, &reactor);
   const auto refused = outcome_of(pool, [] { return 2; });
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, util::ErrorKind::overload);
   gate->open.set_value();
   reactor.run();
   EXPECT_EQ(**held, 7);
-  waiter.cancel();
+  EXPECT_EQ(**queued, 1);
 }
 
 TEST(BlockingPool, AJobWithoutMemoryIsOverload) {

@@ -97,8 +97,8 @@ TEST_P(SafeOpen, FollowsTheLinksOfTheRootItself) {
   EXPECT_TRUE(open_below(root->get(), "a.txt", O_RDONLY, Symlinks::none, GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, SafeOpen, ::testing::Values(Resolver::kernel, Resolver::walk), [](const auto& info) {
-  return info.param == Resolver::kernel ? std::string("kernel") : std::string("walk");
+INSTANTIATE_TEST_SUITE_P(Both, SafeOpen, ::testing::Values(Resolver::kernel, Resolver::walk), [](const auto& test) {
+  return test.param == Resolver::kernel ? std::string("kernel") : std::string("walk");
 });
 
 }  // namespace
