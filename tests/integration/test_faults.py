@@ -1,0 +1,81 @@
+"""The origin's faults on demand: each has its status (ADAPTERS X7 to X20), and the next request is fine."""
+import pytest
+
+from harness import SCALE, eventually
+
+pytestmark = pytest.mark.smoke
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory, origin):
+    from harness import Gateway
+    backend = lambda scheme: {"servers": [{"url": f"{scheme}://{getattr(origin, scheme)}", "name": "a"}],
+                              "timeouts": {"first_byte": f"{800 * SCALE}ms", "idle": f"{500 * SCALE}ms"}}
+    process = Gateway(tmp_path_factory.mktemp("faults"), {
+        "backends": {"http": backend("http"), "ajp": backend("ajp")},
+        "routes": [{"path": "/http/*", "proxy": "http"}, {"path": "/ajp/*", "proxy": "ajp"}]})
+    yield process
+    process.stop()
+
+
+# status: the only ones allowed; "cut": a response that ends before it is complete.
+HTTP = {
+    "reset": {502}, "close": {502}, "short": {502, "cut"}, "long": {200}, "garbage": {502}, "hang": {504}, "half-close": {200},
+    "mid-chunk": {502, "cut"}, "double": {200}, "head-then-hang": {504, "cut"}, "stall": {504, "cut"}, "big-head": {502},
+    "bad-header": {502}, "two-lengths": {502}, "te-and-length": {200, 502}, "no-length-close": {200}, "interim-forever": {200, 502},
+    "204-with-body": {204}, "304-with-body": {304}, "after-idle": {200},
+    "no-last-chunk": {502, "cut"}, "bad-chunk": {502, "cut"}, "stall-in-head": {504}, "nul-header": {502}, "bad-status": {502},
+}
+AJP = {
+    "reset": {502}, "close": {502}, "short": {502, "cut"}, "garbage": {502}, "hang": {504}, "stall": {504, "cut"},
+    "head-then-hang": {504, "cut"}, "double": {200, 502, "cut"}, "204-with-body": {204}, "304-with-body": {304},
+    "after-idle": {200}, "noreuse": {200}, "ask-body": {200, 502},
+}
+
+
+def outcome(response):
+    return "cut" if response.truncated else response.status
+
+
+@pytest.mark.parametrize("adapter, kind", [("http", k) for k in HTTP] + [("ajp", k) for k in AJP])
+def test_a_fault_has_its_status_and_harms_nobody_else(front, adapter, kind):
+    allowed = (HTTP if adapter == "http" else AJP)[kind]
+    for _ in range(2):
+        with front.connect() as client:
+            # One good request first, so that the fault also happens on a connection that was used before.
+            assert client.request("GET", f"/{adapter}/bytes/10").status == 200
+            response = client.request("GET", f"/{adapter}/fault/{kind}")
+            assert outcome(response) in allowed, response
+            if kind == "long":
+                assert len(response.body) == 5
+        for _ in range(3):
+            after = front.get(f"/{adapter}/token?token=clean")
+            assert after.status == 200 and after.body.strip() == b"clean"
+    assert front.metrics().sum("pontage_backend_server_up") == 2
+
+
+def test_a_head_that_comes_slowly_is_waited_for(front):
+    response = front.get("/http/fault/slow-head")
+    assert outcome(response) in (200, 504)
+    assert front.get("/http/status/200").status == 200
+
+
+@pytest.mark.parametrize("adapter", ["http", "ajp"])
+def test_early_answers_do_not_wait_for_the_body(front, adapter):
+    for _ in range(3):
+        response = front.request("POST", f"/{adapter}/early", body=bytes(3_000_000))
+        assert response.status == 413
+        assert front.get(f"/{adapter}/status/200").status == 200
+
+
+@pytest.mark.parametrize("adapter", ["http", "ajp"])
+@pytest.mark.parametrize("size, statuses", [(6000, {200}), (7500, {200, 502}), (60_000, {200, 502}), (200_000, {502})])
+def test_large_response_heads_pass_up_to_the_limit(front, adapter, size, statuses):
+    response = front.get(f"/{adapter}/headers/{size}")
+    assert response.status in statuses
+    assert front.get(f"/{adapter}/status/200").status == 200
+
+
+def test_after_all_that_nothing_is_left_in_flight(front):
+    for name in ("pontage_requests_in_flight", "pontage_backend_server_in_flight", "pontage_backend_queue_length"):
+        eventually(lambda name=name: front.metrics().sum(name) == 0, name)
