@@ -52,6 +52,10 @@ inline constexpr std::size_t kMaxLabels = 5;
 
 enum class FamilyType : std::uint8_t { counter, gauge, histogram };
 
+// What is shown when several callbacks have the same labels, as the servers of one backend, or a server that still
+// drains and the one that took over its name.
+enum class Merge : std::uint8_t { sum, youngest };
+
 struct FamilyInfo {
   Family family;
   FamilyType type;
@@ -59,6 +63,7 @@ struct FamilyInfo {
   std::string_view name;
   std::string_view help;
   std::array<std::string_view, kMaxLabels> label_names;  // the empty ones at the end are not there
+  Merge merge = Merge::sum;
 
   constexpr std::size_t label_count() const noexcept {
     std::size_t n = 0;

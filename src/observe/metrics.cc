@@ -135,11 +135,7 @@ void Metrics::read(const std::function<void(const Sample&)>& each) const {
 
 void Metrics::read_series(const Series& series, const std::function<void(const Sample&)>& each) const {
   const FamilyInfo& about = info(series.family);
-  if (!series.callbacks.empty()) {
-    each({.family = series.family, .labels = series.labels, .value = series.callbacks.back().second()});
-    return;
-  }
-  if (series.cell == 0) return;
+  if (series.cell == 0 && series.callbacks.empty()) return;
   if (about.type == FamilyType::histogram) {
     HistogramTotals totals;
     const std::size_t block = series.cell / WorkerMetrics::kHistogramBlock;
@@ -149,11 +145,17 @@ void Metrics::read_series(const Series& series, const std::function<void(const S
     each({.family = series.family, .labels = series.labels, .histogram = &totals});
     return;
   }
-  std::uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->cell({series.cell}).load(std::memory_order_relaxed);
-  const double value =
-      about.type == FamilyType::gauge ? static_cast<double>(static_cast<std::int64_t>(sum)) : static_cast<double>(sum);
-  each({.family = series.family, .labels = series.labels, .value = value * about.scale});
+  double value = 0;
+  if (series.cell != 0) {
+    std::uint64_t sum = 0;
+    for (const auto& worker : workers_) sum += worker->cell({series.cell}).load(std::memory_order_relaxed);
+    value = about.type == FamilyType::gauge ? static_cast<double>(static_cast<std::int64_t>(sum))
+                                            : static_cast<double>(sum);
+    value *= about.scale;
+  }
+  const std::size_t first = about.merge == Merge::sum || series.callbacks.empty() ? 0 : series.callbacks.size() - 1;
+  for (std::size_t i = first; i < series.callbacks.size(); ++i) value += series.callbacks[i].second();
+  each({.family = series.family, .labels = series.labels, .value = value});
 }
 
 void Metrics::read_requests(const std::function<void(const Sample&)>& each) const {

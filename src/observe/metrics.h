@@ -133,9 +133,10 @@ class Metrics {
     std::uint64_t id_ = 0;
   };
   using Read = std::function<double()>;
-  // A value that is read at scrape, on the scraping thread, in exported units. `read` is called under the lock of
-  // Metrics: it must not throw or call Metrics, and must not take a lock under which Metrics is called. When two have
-  // the same labels the younger one is shown. `labels` as above. The same for a counter that somebody else holds.
+  // A value that is read at scrape, on the scraping thread, in exported units, and added to what the workers counted.
+  // `read` is called under the lock of Metrics: it must not throw or call Metrics, and must not take a lock under which
+  // Metrics is called. Several with the same labels are merged as the family says. `labels` as above. The same for a
+  // counter that somebody else holds.
   [[nodiscard]] Callback callback_gauge(Family family, std::initializer_list<std::string_view> labels, Read read);
   [[nodiscard]] Callback callback_counter(Family family, std::initializer_list<std::string_view> labels, Read read);
 

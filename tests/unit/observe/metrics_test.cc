@@ -123,7 +123,7 @@ TEST(Metrics, RefusesTheWrongTypeOrNumberOfLabels) {
   EXPECT_THROW(metrics.counter(Family::requests_total, "l", "r", "b", "GET", "200"), std::invalid_argument);
 }
 
-TEST(Metrics, CallbacksAreReadAtScrapeAndTheYoungestWins) {
+TEST(Metrics, OfTwoServersWithOneNameTheYoungestTellsWhetherItIsUp) {
   Metrics metrics;
   double value = 1;
   auto first = metrics.callback_gauge(Family::backend_server_up, {"app", "a"}, [&] { return value; });
@@ -139,6 +139,16 @@ TEST(Metrics, CallbacksAreReadAtScrapeAndTheYoungestWins) {
   EXPECT_TRUE(values_of(metrics, Family::backend_server_up).empty());
   const auto dropped = metrics.callback_counter(Family::log_dropped_total, {}, [] { return 3.0; });
   EXPECT_EQ(values_of(metrics, Family::log_dropped_total), (Values{{"", 3}}));
+}
+
+TEST(Metrics, CallbacksWithTheSameLabelsAddUpWithWhatWasCounted) {
+  Metrics metrics;
+  auto& worker = metrics.add_worker();
+  const auto one = metrics.callback_gauge(Family::backend_queue_length, {"app"}, [] { return 2.0; });
+  const auto two = metrics.callback_gauge(Family::backend_queue_length, {"app"}, [] { return 3.0; });
+  EXPECT_EQ(values_of(metrics, Family::backend_queue_length), (Values{{"app", 5}}));
+  worker.gauge_add(metrics.gauge(Family::backend_queue_length, "app"), 10);
+  EXPECT_EQ(values_of(metrics, Family::backend_queue_length), (Values{{"app", 15}}));
 }
 
 TEST(Metrics, TellsRequestsApartByEveryLabel) {
