@@ -32,7 +32,7 @@ void decode_request(benchmark::State& state, std::string_view text) {
     benchmark::DoNotOptimize(step);
     arena.reset();
   }
-  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
 }
 
 }  // namespace
