@@ -9,12 +9,8 @@
 #include "src/gateway/gateway.h"
 #include "src/observe/log.h"
 #include "src/origin/options.h"
-#include "src/origin/run.h"
+#include "src/origin/origin.h"
 #include "src/routing/check.h"
-
-#ifndef PONTAGE_VERSION
-#define PONTAGE_VERSION "0.1.0"
-#endif
 
 namespace pontage::cli {
 namespace {

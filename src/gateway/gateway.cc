@@ -37,9 +37,10 @@ Gateway::Gateway(config::Config config, std::string file, int ready_fd)
       ready_fd_(ready_fd),
       signals_(loop_, SIGTERM, SIGINT, SIGHUP),
       timer_(loop_),
+      exposition_(metrics_, PONTAGE_VERSION),
       session_series_(metrics_),
       blocking_(kBlockingThreads),
-      admin_(loop_, {.metrics = [this] { return observe::render_text(metrics_); }, .ready = [this] { return state_ == State::serving; }}) {
+      admin_(loop_, {.metrics = [this] { return exposition_.render_text(); }, .ready = [this] { return state_ == State::serving; }}) {
   signals_.add(SIGQUIT);
   signals_.add(SIGUSR1);
 }

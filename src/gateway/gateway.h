@@ -16,6 +16,7 @@
 #include "src/gateway/worker.h"
 #include "src/net/resolver.h"
 #include "src/observe/access_log.h"
+#include "src/observe/collectable.h"
 
 namespace pontage::gateway {
 
@@ -67,6 +68,7 @@ class Gateway {
   admin::asio::steady_timer timer_;
 
   observe::Metrics metrics_;
+  observe::Collectable exposition_;
   observe::AccessLog access_log_;
   frontend::SessionSeries session_series_;
   ConnectionCount connections_;
