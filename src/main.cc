@@ -1,3 +1,5 @@
 #include "src/cli/cli.h"
 
-int main(int argc, char** argv) { return pontage::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  return pontage::cli::run(argc, argv);
+}

@@ -173,11 +173,10 @@ BodyDecoder::Taken BodyDecoder::end_trailer(std::string_view rest) {
     done_ = true;
     return std::size_t{1};
   }
-  std::string_view name;
-  std::string_view value;
-  if (!split_field(line_, name, value)) return malformed;
+  message::Header field;
+  if (!split_field(line_, line_.data() + line_.size(), field)) return malformed;
   message::Arena& arena = *trailers_.arena();
-  trailers_.add(arena.copy(name), arena.copy(value));
+  trailers_.add(arena.copy(field.name), arena.copy(field.value), field.id);
   trailer_bytes_ += line_.size() + 2;
   line_.clear();
   state_ = State::trailer_line;

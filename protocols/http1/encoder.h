@@ -1,4 +1,5 @@
-// HTTP/1.1 messages, outgoing: what we send is always unambiguous. Appends to a Sink; the caller checks overflowed(). Pure; any thread.
+// HTTP/1.1 messages, outgoing: what we send is always unambiguous. Appends to a Sink; the caller checks overflowed().
+// Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 namespace pontage::http1 {
 
 // "GET /path?query HTTP/1.1\r\n". `path` is the canonical path, `query` is sent when has_query.
-void encode_request_line(wire::Sink& sink, std::string_view method, std::string_view path, bool has_query, std::string_view query);
+void encode_request_line(wire::Sink& sink, std::string_view method, std::string_view path, bool has_query,
+                         std::string_view query);
 
 // "HTTP/1.1 200 OK\r\n", with our own reason phrase (ADAPTERS A22).
 void encode_status_line(wire::Sink& sink, message::Version version, int status);

@@ -20,14 +20,18 @@ namespace pontage::http1 {
 enum class Scan : std::uint8_t { need_more, complete };
 using ScanResult = wire::Expected<Scan, wire::DecodeError>;
 
-// "name: value" without its CRLF. False for an empty name, anything but token characters before the colon (so also a
-// folded line, a leading space, a space before the colon) and no colon at all (RFC 9112 5.1, 5.2).
-inline bool split_field(std::string_view line, std::string_view& name, std::string_view& value) noexcept {
-  std::size_t colon = 0;
-  while (colon < line.size() && wire::is_token_char(line[colon])) ++colon;
-  if (colon == 0 || colon == line.size() || line[colon] != ':') return false;
-  name = line.substr(0, colon);
-  value = wire::trim_ows(line.substr(colon + 1));
+// "name: value" without its CRLF, as a field whose texts are views of `line`. False for an empty name, anything but
+// token characters before the colon (so also a folded line, a leading space, a space before the colon) and no colon at
+// all (RFC 9112 5.1, 5.2). `readable` is where the bytes behind the line end: a wide read may look at them.
+inline bool split_field(std::string_view line, const char* readable, message::Header& field) noexcept {
+  const char* const colon = find_colon(line.data(), readable);
+  const auto length = static_cast<std::size_t>(colon - line.data());
+  if (length >= line.size()) return false;
+  field.name = line.substr(0, length);
+  field.id = message::lookup_header(field.name);
+  // A name with an id is a token: only the others need a look at every byte.
+  if (field.id == message::HeaderId::unknown && !wire::is_token(field.name)) return false;
+  field.value = wire::trim_ows(line.substr(length + 1));
   return true;
 }
 
@@ -44,51 +48,84 @@ inline LineLimit field_limit(const wire::HeadLimits& limits, std::size_t used, w
   return {left, wire::DecodeError::headers_too_long, malformed};
 }
 
-// Finds the end of the line at `progress.line`; `line` is set when it is complete, CRLF not included.
-inline ScanResult scan_line(std::string_view head, const LineLimit& limit, HeadProgress& progress,
-                            std::string_view& line) noexcept {
-  const char* const start = head.data() + progress.line;
+enum class LineEnd : std::uint8_t { found, need_more, refused };
+
+// Why `stop`, the first control byte of a line of `length` bytes, does not end it; sets `error` when it is refused.
+inline LineEnd no_line_end(const char* stop, const char* end, std::size_t length, const LineLimit& limit,
+                           wire::DecodeError& error) noexcept {
+  const bool too_long = length > limit.bytes;
+  if (!too_long && (stop == end || (*stop == '\r' && stop + 1 == end))) return LineEnd::need_more;
+  error = too_long ? limit.too_long : limit.malformed;
+  return LineEnd::refused;
+}
+
+// Finds the end of the line at `at.line`; `line` is set when it is complete, CRLF not included.
+inline LineEnd scan_line(std::string_view head, const LineLimit& limit, HeadProgress& at, std::string_view& line,
+                         wire::DecodeError& error) noexcept {
+  const char* const start = head.data() + at.line;
   const char* const end = head.data() + head.size();
-  const char* const stop = find_control(head.data() + progress.scanned, end);
+  const char* const stop = find_control(head.data() + at.scanned, end);
   const auto length = static_cast<std::size_t>(stop - start);
-  progress.scanned = progress.line + length;
-  if (length > limit.bytes) return wire::Unexpected(limit.too_long);
-  if (stop == end) return Scan::need_more;
-  if (*stop != '\r') return wire::Unexpected(limit.malformed);
-  if (stop + 1 == end) return Scan::need_more;
-  if (stop[1] != '\n') return wire::Unexpected(limit.malformed);
+  if (length > limit.bytes || end - stop < 2 || stop[0] != '\r' || stop[1] != '\n') {
+    at.scanned = at.line + length;
+    return no_line_end(stop, end, length, limit, error);
+  }
   line = {start, length};
-  progress.line += length + 2;
-  progress.scanned = progress.line;
-  return Scan::complete;
+  at.line += length + 2;
+  at.scanned = at.line;
+  return LineEnd::found;
+}
+
+inline ScanResult unfinished(LineEnd end, wire::DecodeError error) noexcept {
+  if (end == LineEnd::need_more) return Scan::need_more;
+  return wire::Unexpected(error);
+}
+
+// Reads field lines up to and with the empty one. `at` is a copy, so that it can stay in registers.
+template <class Message>
+LineEnd scan_fields(std::string_view head, const wire::HeadLimits& limits, HeadProgress& progress, Message& message,
+                    wire::DecodeError& error) {
+  HeadProgress at = progress;
+  LineEnd end;
+  for (;;) {
+    if (at.fields == limits.header_count && at.line < head.size() && head[at.line] != '\r') {
+      error = wire::DecodeError::too_many_headers;
+      end = LineEnd::refused;
+      break;
+    }
+    const auto limit = field_limit(limits, at.line - at.fields_at, wire::DecodeError::malformed_header);
+    std::string_view line;
+    end = scan_line(head, limit, at, line, error);
+    if (end != LineEnd::found || line.empty()) break;
+    message::Header field;
+    if (!split_field(line, head.data() + head.size(), field)) {
+      error = wire::DecodeError::malformed_header;
+      end = LineEnd::refused;
+      break;
+    }
+    message.field(field);
+    ++at.fields;
+  }
+  progress = at;
+  return end;
 }
 
 // Reads lines of `head` from where `progress` stands. `message` gets each complete one: `first_line(line)` returns an
-// Expected<void, DecodeError>, `field(name, value)` nothing; both see views of `head`. On complete, the head ends at
+// Expected<void, DecodeError>, `field(header)` nothing; both see views of `head`. On complete, the head ends at
 // `progress.line`.
 template <class Message>
 ScanResult scan_head(std::string_view head, const wire::HeadLimits& limits, HeadProgress& progress, Message& message) {
-  std::string_view line;
+  wire::DecodeError error{};
   if (progress.fields_at == 0) {
-    const auto found = scan_line(head, Message::first_line_limit(limits), progress, line);
-    if (!found || *found == Scan::need_more) return found;
+    std::string_view line;
+    const auto end = scan_line(head, Message::first_line_limit(limits), progress, line, error);
+    if (end != LineEnd::found) return unfinished(end, error);
     if (const auto good = message.first_line(line); !good) return wire::Unexpected(good.error());
     progress.fields_at = progress.line;
   }
-  for (;;) {
-    if (progress.fields == limits.header_count && progress.line < head.size() && head[progress.line] != '\r') {
-      return wire::Unexpected(wire::DecodeError::too_many_headers);
-    }
-    const auto limit = field_limit(limits, progress.line - progress.fields_at, wire::DecodeError::malformed_header);
-    const auto found = scan_line(head, limit, progress, line);
-    if (!found || *found == Scan::need_more) return found;
-    if (line.empty()) return Scan::complete;
-    std::string_view name;
-    std::string_view value;
-    if (!split_field(line, name, value)) return wire::Unexpected(wire::DecodeError::malformed_header);
-    message.field(name, value);
-    ++progress.fields;
-  }
+  const auto end = scan_fields(head, limits, progress, message, error);
+  if (end != LineEnd::found) return unfinished(end, error);
+  return Scan::complete;
 }
 
 // "HTTP/1.0" or "HTTP/1.1"; a later minor version is read as 1.1, its semantics being the same (RFC 9110 2.5).
@@ -104,13 +141,41 @@ inline wire::Expected<message::Version, wire::DecodeError> parse_version(std::st
   return message::kHttp11;
 }
 
+// The fields of a head that is being read, and which of the few that decide about it are among them, so that the others
+// cost no second look.
+struct FieldLines {
+  explicit FieldLines(message::Arena& arena) noexcept : headers(arena) {}
+
+  void field(const message::Header& h) {
+    headers.add(h.name, h.value, h.id);
+    switch (h.id) {
+      case message::HeaderId::connection: has_connection = true; break;
+      case message::HeaderId::content_length:
+      case message::HeaderId::transfer_encoding: has_framing = true; break;
+      case message::HeaderId::expect: has_expect = true; break;
+      default: break;
+    }
+  }
+
+  message::HeaderList headers;
+  bool has_connection = false;
+  bool has_framing = false;
+  bool has_expect = false;
+};
+
 // RFC 9112 9.3: "close" wins; without either option the version decides.
-inline message::Persistence persistence_of(const message::HeaderList& headers, message::Version version) noexcept {
+inline message::Persistence persistence_of(const FieldLines& lines, message::Version version) noexcept {
   bool keep = version != message::kHttp10;
-  for (const auto& h : headers) {
-    if (h.id != message::HeaderId::connection) continue;
-    if (wire::list_has(h.value, "close")) return message::Persistence::close;
-    keep = keep || wire::list_has(h.value, "keep-alive");
+  if (lines.has_connection) {
+    for (const auto& h : lines.headers) {
+      if (h.id != message::HeaderId::connection) continue;
+      if (wire::iequals(h.value, "keep-alive")) {  // what nearly every browser sends
+        keep = true;
+        continue;
+      }
+      if (wire::list_has(h.value, "close")) return message::Persistence::close;
+      keep = keep || wire::list_has(h.value, "keep-alive");
+    }
   }
   return keep ? message::Persistence::keep_alive : message::Persistence::close;
 }
@@ -138,7 +203,7 @@ class Rebase {
 // What checks the lines of a head that comes in pieces: its fields are read for good once all are here.
 template <class FirstLine>
 struct CheckOnly : FirstLine {
-  void field(std::string_view, std::string_view) noexcept {}
+  void field(const message::Header&) noexcept {}
 };
 
 template <class FirstLine>

@@ -37,12 +37,9 @@ struct RequestLine {
   }
 };
 
-struct RequestLines : RequestLine {
+struct RequestLines : RequestLine, FieldLines {
   using FirstLine = RequestLine;
-  explicit RequestLines(Arena& arena) noexcept : headers(arena) {}
-  void field(std::string_view name, std::string_view value) { headers.add(name, value); }
-
-  message::HeaderList headers;
+  using FieldLines::FieldLines;
 };
 
 std::string_view lower_case(std::string_view text, Arena& arena) {
@@ -87,7 +84,6 @@ wire::Expected<void, DecodeError> settle_host(RequestHead& head, Arena& arena) {
 }
 
 bool expects_continue(const RequestHead& head) noexcept {
-  if (head.version == message::kHttp10) return false;
   for (const auto& h : head.headers) {
     if (h.id == HeaderId::expect && wire::list_has(h.value, "100-continue")) return true;
   }
@@ -110,11 +106,13 @@ wire::Expected<void, DecodeError> finish_head(std::string_view text, RequestLine
   if (!target) return wire::Unexpected(target.error());
   head.target = *target;
   if (const auto good = settle_host(head, arena); !good) return good;
-  const auto framing = message::request_framing(head.headers, head.version);
-  if (!framing) return wire::Unexpected(framing.error());
-  head.body = *framing;
-  head.persistence = persistence_of(head.headers, head.version);
-  head.expect_continue = expects_continue(head);
+  if (lines.has_framing) {
+    const auto framing = message::request_framing(head.headers, head.version);
+    if (!framing) return wire::Unexpected(framing.error());
+    head.body = *framing;
+  }
+  head.persistence = persistence_of(lines, head.version);
+  head.expect_continue = lines.has_expect && head.version != message::kHttp10 && expects_continue(head);
   return {};
 }
 

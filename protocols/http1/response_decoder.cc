@@ -33,12 +33,9 @@ struct StatusLine {
   }
 };
 
-struct ResponseLines : StatusLine {
+struct ResponseLines : StatusLine, FieldLines {
   using FirstLine = StatusLine;
-  explicit ResponseLines(Arena& arena) noexcept : headers(arena) {}
-  void field(std::string_view name, std::string_view value) { headers.add(name, value); }
-
-  message::HeaderList headers;
+  using FieldLines::FieldLines;
 };
 
 wire::Expected<void, DecodeError> finish_head(std::string_view text, ResponseLines& lines, Arena& arena,
@@ -54,7 +51,7 @@ wire::Expected<void, DecodeError> finish_head(std::string_view text, ResponseLin
   if (!framing) return wire::Unexpected(framing.error());
   head.body = *framing;
   head.persistence = head.body.kind == message::BodyKind::until_close ? message::Persistence::close
-                                                                      : persistence_of(head.headers, head.version);
+                                                                      : persistence_of(lines, head.version);
   return {};
 }
 

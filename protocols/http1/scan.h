@@ -39,4 +39,22 @@ inline const char* find_control(const char* at, const char* end) noexcept {
   return find_control_scalar(at, end);
 }
 
+// The first ':' or `end`.
+inline const char* find_colon_scalar(const char* at, const char* end) noexcept {
+  while (at != end && *at != ':') ++at;
+  return at;
+}
+
+inline const char* find_colon(const char* at, const char* end) noexcept {
+#if defined(__SSE2__)
+  const __m128i colon = _mm_set1_epi8(':');
+  for (; end - at >= 16; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, colon)));
+    if (mask != 0) return at + std::countr_zero(mask);
+  }
+#endif
+  return find_colon_scalar(at, end);
+}
+
 }  // namespace pontage::http1

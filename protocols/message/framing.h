@@ -31,8 +31,8 @@ struct BodyFraming {
 // For a request: Transfer-Encoding must be exactly "chunked" (OWS around it is fine) on HTTP/1.1, in one field;
 // together with Content-Length, on 1.0, doubled or anything else is an error. Content-Length must be one field of
 // digits up to 2^63-1; empty, signed, listed or repeated is an error, even with equal values (CASES P01-P07).
-// Length 0 gives `none`. Errors: bad_content_length, bad_transfer_encoding, unsupported_transfer_encoding (a well-formed
-// coding other than chunked: 501), length_and_transfer_encoding.
+// Length 0 gives `none`. Errors: bad_content_length, bad_transfer_encoding, unsupported_transfer_encoding (a
+// well-formed coding other than chunked: 501), length_and_transfer_encoding.
 wire::Expected<BodyFraming, wire::DecodeError> request_framing(const HeaderList& headers, Version version) noexcept;
 
 // For a response to `request_method`: HEAD, 1xx, 204 and 304 have none (their Content-Length is still checked for

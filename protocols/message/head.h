@@ -18,21 +18,22 @@ enum class Persistence : std::uint8_t { close, keep_alive };
 struct RequestHead {
   Method method = Method::other;
   std::string_view method_text;
-  std::string_view target_text;   // the target as received, for logs
+  std::string_view target_text;  // the target as received, for logs
   Target target;
-  std::string_view authority;     // the effective host[:port]: absolute form wins over Host (CASES P17); empty on 1.0 without Host
-  std::string_view host;          // lower-cased, without port and without a trailing dot
-  std::uint16_t port = 0;         // 0 when not given
+  std::string_view
+      authority;  // the effective host[:port]: absolute form wins over Host (CASES P17); empty on 1.0 without Host
+  std::string_view host;   // lower-cased, without port and without a trailing dot
+  std::uint16_t port = 0;  // 0 when not given
   Version version = kHttp11;
-  HeaderList headers;             // as received; Host is in it once at most
+  HeaderList headers;  // as received; Host is in it once at most
   BodyFraming body;
   Persistence persistence = Persistence::keep_alive;
-  bool expect_continue = false;   // "Expect: 100-continue" on 1.1
+  bool expect_continue = false;  // "Expect: 100-continue" on 1.1
 };
 
 struct ResponseHead {
-  int status = 0;                 // 100..999
-  std::string_view reason;        // as received; ours are made from the status
+  int status = 0;           // 100..999
+  std::string_view reason;  // as received; ours are made from the status
   Version version = kHttp11;
   HeaderList headers;
   BodyFraming body;

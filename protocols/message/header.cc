@@ -119,6 +119,15 @@ std::uint64_t load8(const char* at) noexcept {
   return word;
 }
 
+// All of a text of 4 to 7 bytes; its middle twice.
+std::uint64_t load4to7(std::string_view text) noexcept {
+  std::uint32_t head;
+  std::uint32_t tail;
+  std::memcpy(&head, text.data(), sizeof head);
+  std::memcpy(&tail, text.data() + text.size() - sizeof tail, sizeof tail);
+  return std::uint64_t{tail} << 32 | head;
+}
+
 // Eight bytes with A-Z made a-z and every other byte as it was. The two sums carry into a byte's top bit when its low
 // seven bits are at least 'A', or above 'Z'; exactly one of them for a letter.
 constexpr std::uint64_t fold8(std::uint64_t word) noexcept {
@@ -134,9 +143,10 @@ bool same_word(std::uint64_t a, std::uint64_t b) noexcept {
 }
 
 // Both texts have the same length.
-bool same_name(std::string_view a, std::string_view b) noexcept {
+inline bool same_name(std::string_view a, std::string_view b) noexcept {
   const std::size_t size = a.size();
-  if (size < 8) return wire::iequals(a, b);
+  if (size < 4) return wire::iequals(a, b);
+  if (size < 8) return same_word(load4to7(a), load4to7(b));
   std::size_t i = 0;
   for (; i + 8 <= size; i += 8) {
     if (!same_word(load8(a.data() + i), load8(b.data() + i))) return false;

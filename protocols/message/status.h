@@ -8,7 +8,9 @@ namespace pontage::message {
 // The registered reason phrase, or "Unknown" for a code without one.
 std::string_view reason_phrase(int status) noexcept;
 
-constexpr bool is_interim(int status) noexcept { return status >= 100 && status < 200; }
+constexpr bool is_interim(int status) noexcept {
+  return status >= 100 && status < 200;
+}
 // 1xx, 204 and 304 never have content (RFC 9110 6.4.1).
 constexpr bool forbids_body(int status) noexcept {
   return is_interim(status) || status == 204 || status == 304;

@@ -13,7 +13,9 @@ namespace pontage::wire {
 constexpr char to_lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+constexpr bool is_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
 constexpr bool is_alpha(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -29,8 +31,7 @@ constexpr std::array<bool, 256> make_token_table() {
   std::array<bool, 256> table{};
   for (unsigned c = 0; c < 128; ++c) {
     const char ch = static_cast<char>(c);
-    table[c] = is_digit(ch) || is_alpha(ch) ||
-               std::string_view("!#$%&'*+-.^_`|~").find(ch) != std::string_view::npos;
+    table[c] = is_digit(ch) || is_alpha(ch) || std::string_view("!#$%&'*+-.^_`|~").find(ch) != std::string_view::npos;
   }
   return table;
 }

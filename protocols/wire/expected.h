@@ -27,7 +27,7 @@ class [[nodiscard]] Expected {
   using error_type = E;
 
   constexpr Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT
-  constexpr Expected(Unexpected<E> error)                                              // NOLINT
+  constexpr Expected(Unexpected<E> error)                                            // NOLINT
       : state_(std::in_place_index<1>, std::move(error.error())) {}
 
   constexpr bool has_value() const noexcept { return state_.index() == 0; }

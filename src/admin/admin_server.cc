@@ -30,7 +30,8 @@ struct AdminServer::State : std::enable_shared_from_this<AdminServer::State> {
     if (request.method != message::Method::get && request.method != message::Method::head) {
       return {"405 Method Not Allowed", "text/plain; charset=utf-8", "GET only\n"};
     }
-    if (request.target.raw_path == "/metrics") return {"200 OK", "text/plain; version=0.0.4; charset=utf-8", pages.metrics()};
+    if (request.target.raw_path == "/metrics")
+      return {"200 OK", "text/plain; version=0.0.4; charset=utf-8", pages.metrics()};
     if (request.target.raw_path == "/healthz") return {"200 OK", "text/plain; charset=utf-8", "ok\n"};
     if (request.target.raw_path == "/readyz") {
       if (pages.ready()) return {"200 OK", "text/plain; charset=utf-8", "ready\n"};
@@ -63,7 +64,8 @@ struct AdminServer::State : std::enable_shared_from_this<AdminServer::State> {
       if (failed) break;
       const auto step = decoder.decode({room.data(), got}, arena, request);
       if (step && step->event == http1::HeadEvent::need_more) continue;
-      const Page page = step ? page_for(request) : Page{"400 Bad Request", "text/plain; charset=utf-8", "bad request\n"};
+      const Page page =
+          step ? page_for(request) : Page{"400 Bad Request", "text/plain; charset=utf-8", "bad request\n"};
       const std::string answer = render(page, request.method == message::Method::head);
       co_await asio::async_write(*socket, asio::buffer(answer), kAwait);
       break;
@@ -102,9 +104,12 @@ struct AdminServer::State : std::enable_shared_from_this<AdminServer::State> {
   int connections = 0;
 };
 
-AdminServer::AdminServer(asio::io_context& loop, AdminPages pages) : state_(std::make_shared<State>(loop, std::move(pages))) {}
+AdminServer::AdminServer(asio::io_context& loop, AdminPages pages)
+    : state_(std::make_shared<State>(loop, std::move(pages))) {}
 
-AdminServer::~AdminServer() { close(); }
+AdminServer::~AdminServer() {
+  close();
+}
 
 bool AdminServer::listen(const std::string& bind, std::string& error) {
   const auto address = net::Address::from_bind(bind);
@@ -125,7 +130,9 @@ bool AdminServer::listen(const std::string& bind, std::string& error) {
   return true;
 }
 
-std::string AdminServer::address() const { return state_->address; }
+std::string AdminServer::address() const {
+  return state_->address;
+}
 
 void AdminServer::close() {
   boost::system::error_code ignored;

@@ -1,5 +1,5 @@
-// The admin listener: GET /metrics, /healthz and /readyz for Prometheus and load balancers. Reads nothing but the request line and headers (8 KiB
-// at most, within 5 s), serves at most 64 connections at once. Control thread.
+// The admin listener: GET /metrics, /healthz and /readyz for Prometheus and load balancers. Reads nothing but the
+// request line and headers (8 KiB at most, within 5 s), serves at most 64 connections at once. Control thread.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ class AdminServer {
   AdminServer(asio::io_context& loop, AdminPages pages);
   ~AdminServer();
 
-  // False with a sentence in `error` when the address cannot be bound. May be called again with another address: the old one closes.
+  // False with a sentence in `error` when the address cannot be bound. May be called again with another address: the
+  // old one closes.
   bool listen(const std::string& bind, std::string& error);
   // "127.0.0.1:9145"; empty when not listening.
   std::string address() const;

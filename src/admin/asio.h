@@ -1,5 +1,5 @@
-// Asio for the control thread: signals, timers, the admin listener and the control socket, where convenience counts and speed does not. Compiled once
-// (asio.cc) and used only from this floor up.
+// Asio for the control thread: signals, timers, the admin listener and the control socket, where convenience counts and
+// speed does not. Compiled once (asio.cc) and used only from this floor up.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

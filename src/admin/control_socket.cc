@@ -1,13 +1,13 @@
 #include "src/admin/control_socket.h"
 
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <charconv>
-#include <chrono>
 
 #include "src/net/address.h"
 #include "src/util/unique_fd.h"
@@ -100,7 +100,8 @@ ControlAnswer ask_control(const std::string& path, std::string_view verb, int se
   std::string answer;
   if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size())) {
     char room[4096];
-    for (ssize_t got = 0; (got = ::recv(fd.get(), room, sizeof room, 0)) > 0;) answer.append(room, static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = ::recv(fd.get(), room, sizeof room, 0)) > 0;)
+      answer.append(room, static_cast<std::size_t>(got));
   }
   int code = 1;
   const auto end = answer.find('\n');

@@ -1,5 +1,5 @@
-// The control socket: a unix socket (mode 0600) that `pontage reload`, `stop` and `status` speak to. One line asks, the answer is a line with
-// the exit code and then text, until the end of the stream. Control thread.
+// The control socket: a unix socket (mode 0600) that `pontage reload`, `stop` and `status` speak to. One line asks, the
+// answer is a line with the exit code and then text, until the end of the stream. Control thread.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,8 @@ class ControlSocket {
   std::shared_ptr<State> state_;
 };
 
-// The client's side: sends `verb` and waits for the answer, at most `seconds`. exit_code 1 and a sentence when nobody answers.
+// The client's side: sends `verb` and waits for the answer, at most `seconds`. exit_code 1 and a sentence when nobody
+// answers.
 ControlAnswer ask_control(const std::string& path, std::string_view verb, int seconds);
 
 }  // namespace pontage::admin

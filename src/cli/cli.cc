@@ -1,8 +1,9 @@
 #include "src/cli/cli.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "src/config/load.h"
@@ -115,7 +116,8 @@ int run(int argc, char** argv) {
   origin_verb->add_option("--ajp", origin_options.ajp, "address for AJP/1.3, e.g. 127.0.0.1:8009; may be repeated");
   origin_verb->add_option("--route", origin_options.route, "the suffix of its session ids");
   origin_verb->add_option("--secret", origin_options.secret, "the AJP secret it wants");
-  origin_verb->add_option("--packet-size", origin_options.packet_size, "AJP packet size, 8192 to 65536")->check(CLI::Range(8192, 65536));
+  origin_verb->add_option("--packet-size", origin_options.packet_size, "AJP packet size, 8192 to 65536")
+      ->check(CLI::Range(8192, 65536));
   origin_verb->add_option("--threads", origin_options.threads, "threads")->check(CLI::Range(1, 64));
   origin_verb->add_option("--ready-fd", origin_options.ready_fd, "descriptor that gets the bound addresses");
   try {

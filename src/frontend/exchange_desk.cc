@@ -16,8 +16,10 @@ using util::Source;
 namespace {
 
 util::Failure bad_request(std::string_view detail) {
-  return util::Failure(util::Error{
-      .kind = ErrorKind::protocol, .source = Source::client, .decode = wire::DecodeError::malformed_target, .detail = detail});
+  return util::Failure(util::Error{.kind = ErrorKind::protocol,
+                                   .source = Source::client,
+                                   .decode = wire::DecodeError::malformed_target,
+                                   .detail = detail});
 }
 
 util::Result<void> check_marks(const message::PathMarks& marks, const routing::Route& route) {
@@ -34,7 +36,9 @@ http::Response answer_asterisk(http::Exchange& exchange) {
   return response;
 }
 
-std::uint64_t microseconds(const observe::Ledger& ledger, Phase phase) { return util::cycles_to_ns(ledger.spent(phase)) / 1000; }
+std::uint64_t microseconds(const observe::Ledger& ledger, Phase phase) {
+  return util::cycles_to_ns(ledger.spent(phase)) / 1000;
+}
 
 void write_log(SessionHost& host, const http::Exchange& exchange, std::uint64_t total_ns) {
   const http::Outcome& outcome = exchange.outcome;
@@ -106,7 +110,8 @@ net::Task<util::Result<http::Response>> respond(http::Exchange& exchange, const 
   if (routed.route == nullptr) {
     if (exchange.request.target.form == TargetForm::asterisk) co_return answer_asterisk(exchange);
     if (exchange.request.target.form == TargetForm::authority) {
-      co_return error_response(exchange, util::Error{.kind = ErrorKind::unsupported, .detail = "CONNECT is not served"});
+      co_return error_response(exchange,
+                               util::Error{.kind = ErrorKind::unsupported, .detail = "CONNECT is not served"});
     }
     co_return http::make_error_response(exchange, 404, {});
   }
@@ -181,7 +186,9 @@ void report(SessionHost& host, http::Exchange& exchange, const Routed& routed) {
   metrics.observe(route.toll, util::cycles_to_ns(ledger.toll()));
   metrics.add(route.toll_cpu, util::cycles_to_ns(ledger.spent(Phase::running)));
   if (!outcome.cache.empty()) {
-    metrics.add(outcome.cache == "hit" ? series.cache_hit : outcome.cache == "miss" ? series.cache_miss : series.cache_uncached);
+    metrics.add(outcome.cache == "hit"    ? series.cache_hit
+                : outcome.cache == "miss" ? series.cache_miss
+                                          : series.cache_uncached);
   }
   if (outcome.failed) count_failure(host, outcome.failure);
   if (host.access_log() != nullptr && host.access_log()->enabled()) write_log(host, exchange, total_ns);

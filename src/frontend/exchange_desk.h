@@ -1,5 +1,6 @@
-// From a decoded request to a response, for every kind of session: canonical path, route, limits, rewrite, handler, response edits; and what
-// remains at the end: counters, ledger, access log. No session knows routes, no handler knows sessions. Worker's thread.
+// From a decoded request to a response, for every kind of session: canonical path, route, limits, rewrite, handler,
+// response edits; and what remains at the end: counters, ledger, access log. No session knows routes, no handler knows
+// sessions. Worker's thread.
 #pragma once
 
 #include <memory>
@@ -16,12 +17,12 @@ struct Routed {
   const routing::Route* route = nullptr;
 };
 
-// Finds the route. On an error the exchange has no route and gets an error page: 400 for a path that is refused, 404 without a match, 413 for a
-// declared body over the limit.
+// Finds the route. On an error the exchange has no route and gets an error page: 400 for a path that is refused, 404
+// without a match, 413 for a declared body over the limit.
 util::Result<void> find_route(http::Exchange& exchange, Routed& routed);
 
-// Runs the route's handler and applies the response edits. An error has become an error page already; an error that comes back means that
-// nobody is left to read one.
+// Runs the route's handler and applies the response edits. An error has become an error page already; an error that
+// comes back means that nobody is left to read one.
 net::Task<util::Result<http::Response>> respond(http::Exchange& exchange, const Routed& routed);
 
 // An error page for what went wrong before or in the handler; notes it in the outcome.

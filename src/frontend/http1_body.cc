@@ -84,7 +84,8 @@ net::Task<util::Result<void>> Http1Body::wait_for_more() {
   const auto waited = co_await input_->stream().readable(reactor.after(patience), observe::Phase::client);
   waited_ms_ += reactor.now_ms() - before;
   if (waited == net::WaitResult::ready) co_return util::Result<void>{};
-  if (waited == net::WaitResult::timeout && by_rate) co_return util::fail(ErrorKind::too_slow, Source::client, "min_rate");
+  if (waited == net::WaitResult::timeout && by_rate)
+    co_return util::fail(ErrorKind::too_slow, Source::client, "min_rate");
   co_return util::Failure(net::wait_error(waited, Source::client, "body_idle"));
 }
 
@@ -92,7 +93,8 @@ net::Task<util::Result<void>> Http1Body::send_continue() {
   continue_due_ = false;
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   iovec piece{const_cast<char*>(kContinue.data()), kContinue.size()};
-  const auto sent = co_await net::write_all(input_->stream(), {&piece, 1}, net::More::no, rules_.idle_ms, observe::Phase::client, Source::client);
+  const auto sent = co_await net::write_all(input_->stream(), {&piece, 1}, net::More::no, rules_.idle_ms,
+                                            observe::Phase::client, Source::client);
   if (sent) exchange_->outcome.bytes_out += kContinue.size();
   co_return sent;
 }

@@ -1,5 +1,6 @@
-// The request body of an HTTP/1 session, decoded from the session's input as it is pulled. Enforces the body limit, the idle deadline and the
-// minimum rate; sends "100 Continue" when somebody first asks for the body (ADAPTERS X6). Worker's thread.
+// The request body of an HTTP/1 session, decoded from the session's input as it is pulled. Enforces the body limit, the
+// idle deadline and the minimum rate; sends "100 Continue" when somebody first asks for the body (ADAPTERS X6).
+// Worker's thread.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@
 namespace pontage::frontend {
 
 struct BodyRules {
-  std::uint64_t limit = 0;        // bytes
-  std::uint64_t idle_ms = 0;      // 0: no deadline
-  std::uint64_t min_rate = 0;     // bytes a second after a grace of 5 s; 0: off
+  std::uint64_t limit = 0;     // bytes
+  std::uint64_t idle_ms = 0;   // 0: no deadline
+  std::uint64_t min_rate = 0;  // bytes a second after a grace of 5 s; 0: off
 };
 
 class Http1Body final : public http::BodySource {
@@ -41,7 +42,7 @@ class Http1Body final : public http::BodySource {
   http1::BodyDecoder decoder_;
   BodyRules rules_;
   std::uint64_t bytes_ = 0;
-  std::uint64_t waited_ms_ = 0;   // time spent waiting for the client
+  std::uint64_t waited_ms_ = 0;  // time spent waiting for the client
   bool continue_due_ = false;
 };
 

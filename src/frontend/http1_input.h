@@ -1,8 +1,8 @@
 // What an HTTP/1 session has read and not used yet. Holds a chunk only while bytes are in it. Worker's thread.
 #pragma once
 
-#include <cstddef>
 #include <cerrno>
+#include <cstddef>
 #include <string_view>
 
 #include "src/net/stream.h"
@@ -23,7 +23,8 @@ class Http1Input {
       at_ = end_ = 0;
     }
   }
-  // One try to read more; everything before must have been consumed. `error` with ENOBUFS when there is no chunk to be had.
+  // One try to read more; everything before must have been consumed. `error` with ENOBUFS when there is no chunk to be
+  // had.
   net::IoResult fill() noexcept {
     if (!chunk_) chunk_ = stream_->reactor().chunks().take();
     if (!chunk_) return {.status = net::IoStatus::error, .os_error = ENOBUFS};

@@ -108,7 +108,8 @@ net::Task<util::Result<Connection>> Http1Output::send(http::Response& response, 
 }
 
 // A body that disagrees with the length in the head must not reach the client as if it were whole (ADAPTERS X10).
-util::Result<void> Http1Output::account(std::uint64_t bytes, const message::BodyFraming& framing, Delimit how, bool last) noexcept {
+util::Result<void> Http1Output::account(std::uint64_t bytes, const message::BodyFraming& framing, Delimit how,
+                                        bool last) noexcept {
   body_sent_ += bytes;
   if (how != Delimit::length || framing.kind != BodyKind::exact) return {};
   if (body_sent_ > framing.length) return util::fail(ErrorKind::protocol, Source::server, "long_response");
@@ -138,7 +139,8 @@ net::Task<util::Result<void>> Http1Output::send_batch(wire::Sink& sink, const Bo
       pieces[count++] = {const_cast<char*>(sink.view().data()), sink.size()};
     } else {
       if (sink.size() > 0) pieces[count++] = {const_cast<char*>(sink.view().data()), sink.size()};
-      for (const Piece& piece : batch.view()) pieces[count++] = {const_cast<char*>(piece.memory.data()), piece.memory.size()};
+      for (const Piece& piece : batch.view())
+        pieces[count++] = {const_cast<char*>(piece.memory.data()), piece.memory.size()};
       if (tail.size() > 0) pieces[count++] = {const_cast<char*>(tail.view().data()), tail.size()};
     }
     const auto sent = co_await send_memory(std::span(pieces.data(), count), net::More::no);
@@ -151,7 +153,12 @@ net::Task<util::Result<void>> Http1Output::send_batch(wire::Sink& sink, const Bo
   }
   for (const Piece& piece : batch.view()) {
     iovec memory{const_cast<char*>(piece.memory.data()), piece.memory.size()};
-    const auto sent = piece.file >= 0 ? co_await send_file(piece) : co_await send_memory({&memory, 1}, net::More::no);
+    util::Result<void> sent;
+    if (piece.file >= 0) {
+      sent = co_await send_file(piece);
+    } else {
+      sent = co_await send_memory({&memory, 1}, net::More::no);
+    }
     if (!sent) co_return util::Failure(sent.error());
   }
   if (tail.size() == 0) co_return util::Result<void>{};
@@ -202,7 +209,8 @@ net::Task<util::Result<void>> Http1Output::send_file(const Piece& piece) {
       turn_budget -= put.bytes;
     } else if (left > 0) {
       turn_budget = 2 * 1024 * 1024;
-      if (co_await net::Yield() == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "send");
+      if (co_await net::Yield() == net::WaitResult::cancelled)
+        co_return util::fail(ErrorKind::cancelled, Source::client, "send");
     }
   }
   co_return util::Result<void>{};

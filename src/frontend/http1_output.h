@@ -1,5 +1,6 @@
-// Sends one HTTP/1 response: head and body leave together. Up to about 12 KB they are copied into one chunk and sent by one call, cheaper than
-// gathering; larger memory is gathered, file ranges go by sendfile behind a head sent with MSG_MORE (PERF.md 0). Worker's thread.
+// Sends one HTTP/1 response: head and body leave together. Up to about 12 KB they are copied into one chunk and sent by
+// one call, cheaper than gathering; larger memory is gathered, file ranges go by sendfile behind a head sent with
+// MSG_MORE (PERF.md 0). Worker's thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,9 @@ class Http1Output {
   Http1Output(net::ByteStream& stream, SessionHost& host, http::Exchange& exchange, std::uint64_t idle_ms) noexcept
       : stream_(&stream), host_(&host), exchange_(&exchange), idle_ms_(idle_ms) {}
 
-  // Sends head and body to the end. `keep` says what the Connection field shall tell; the result says whether the connection can go on:
-  // a body without a length towards HTTP/1.0 ends with it. An error after the head was sent leaves the message visibly incomplete.
+  // Sends head and body to the end. `keep` says what the Connection field shall tell; the result says whether the
+  // connection can go on: a body without a length towards HTTP/1.0 ends with it. An error after the head was sent
+  // leaves the message visibly incomplete.
   net::Task<util::Result<Connection>> send(http::Response& response, Connection keep);
   // Whether anything of the final response is out already.
   bool started() const noexcept { return started_; }

@@ -15,7 +15,9 @@ namespace {
 constexpr std::uint64_t kLingerMs = 5000;
 constexpr std::size_t kSpareWork = 256;
 
-std::uint64_t ms(config::Millis duration) noexcept { return static_cast<std::uint64_t>(duration.count()); }
+std::uint64_t ms(config::Millis duration) noexcept {
+  return static_cast<std::uint64_t>(duration.count());
+}
 
 }  // namespace
 
@@ -30,7 +32,9 @@ Http1Session::Http1Session(SessionHost& host, std::unique_ptr<net::ByteStream> s
 
 Http1Session::~Http1Session() = default;
 
-void Http1Session::start() { net::launch(fiber_, run(), &Http1Session::on_done, this); }
+void Http1Session::start() {
+  net::launch(fiber_, run(), &Http1Session::on_done, this);
+}
 
 void Http1Session::on_done(void* self) noexcept {
   auto* session = static_cast<Http1Session*>(self);
@@ -42,7 +46,9 @@ void Http1Session::drain() noexcept {
   if (!work_) fiber_.cancel();
 }
 
-void Http1Session::cancel() noexcept { fiber_.cancel(); }
+void Http1Session::cancel() noexcept {
+  fiber_.cancel();
+}
 
 std::uint64_t Http1Session::generation() const noexcept {
   return work_ && work_->routed.site ? work_->routed.site->generation : 0;
@@ -114,7 +120,12 @@ net::Task<Http1Session::Next> Http1Session::serve_one() {
   const SessionSeries& series = host_->series();
   host_->metrics().gauge_add(series.in_flight, 1);
   stream_->watch_hangup(&Http1Session::on_hangup, this);
-  const Next next = head ? co_await handle_request() : co_await refuse(head.error());
+  Next next = Next::close;
+  if (head) {
+    next = co_await handle_request();
+  } else {
+    next = co_await refuse(head.error());
+  }
   stream_->watch_hangup(nullptr, nullptr);
   host_->metrics().gauge_add(series.in_flight, -1);
   report(*host_, work_->exchange, work_->routed);
@@ -164,7 +175,8 @@ net::Task<Http1Session::Next> Http1Session::handle_request() {
   const std::uint64_t limit = work.routed.route != nullptr ? work.routed.route->body_limit : config.limits.body;
   work.body.set_rules({.limit = limit, .idle_ms = ms(config.client.body_idle), .min_rate = config.client.min_rate});
   if (!found) {
-    const Next next = co_await answer(error_response(exchange, found.error()), at_best);
+    http::Response page = error_response(exchange, found.error());
+    const Next next = co_await answer(std::move(page), at_best);
     co_return next;
   }
   auto response = co_await respond(exchange, work.routed);
@@ -200,11 +212,17 @@ net::Task<void> Http1Session::take_arrived_body() {
 net::Task<Http1Session::Next> Http1Session::answer(http::Response response, Next at_best) {
   http::Exchange& exchange = work_->exchange;
   Http1Body& body = work_->body;
-  if (exchange.body != nullptr && !exchange.pump.active() && !body.done() && !body.withheld()) co_await take_arrived_body();
+  // A backend connection may still pull the body while it gives the response's.
+  const bool nobody_wants_it = response.body == nullptr || exchange.outcome.attempts == 0;
+  if (exchange.body != nullptr && nobody_wants_it && !exchange.pump.active() && !body.done() && !body.withheld()) {
+    co_await take_arrived_body();
+  }
   const bool body_pending = exchange.body != nullptr && !body.done();
-  const bool ends = at_best != Next::request || host_->draining() || body.withheld() || (body_pending && response.head.status >= 400);
+  const bool ends =
+      at_best != Next::request || host_->draining() || body.withheld() || (body_pending && response.head.status >= 400);
   Http1Output output(*stream_, *host_, exchange, ms(work_->routed.site->config.client.send_idle));
-  auto sent = co_await output.send(response, ends ? Connection::close : Connection::keep);
+  const Connection keep = ends ? Connection::close : Connection::keep;
+  auto sent = co_await output.send(response, keep);
   response.body.reset();
   if (exchange.pump.active()) co_await exchange.pump.join();
   if (!sent && !output.started() && sent.error().source != Source::client && !fiber_.cancelled()) {
@@ -223,7 +241,8 @@ net::Task<Http1Session::Next> Http1Session::answer(http::Response response, Next
   co_return unread || at_best == Next::linger ? Next::linger : Next::close;
 }
 
-// The client may still be sending: a plain close would reset the connection and could destroy the answer on its way (RFC 9112 9.6).
+// The client may still be sending: a plain close would reset the connection and could destroy the answer on its way
+// (RFC 9112 9.6).
 net::Task<void> Http1Session::linger() {
   stream_->shutdown_write();
   const net::Deadline deadline = host_->reactor().after(kLingerMs);
@@ -248,13 +267,15 @@ net::Task<util::Result<void>> Http1Session::send_interim(const message::Response
   wire::Sink sink(chunk.span());
   http1::encode_status_line(sink, message::kHttp11, head.status);
   for (const auto& h : head.headers) {
-    if (!message::is_hop_by_hop(h.id) && h.id != message::HeaderId::content_length) http1::encode_field(sink, h.name, h.value);
+    if (!message::is_hop_by_hop(h.id) && h.id != message::HeaderId::content_length)
+      http1::encode_field(sink, h.name, h.value);
   }
   http1::encode_end_of_head(sink);
   if (sink.overflowed()) co_return util::Result<void>{};  // hints beyond reason are dropped
   iovec piece{chunk.data(), sink.size()};
   const auto idle = ms(work_->routed.site->config.client.send_idle);
-  const auto sent = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, idle, observe::Phase::client, Source::client);
+  const auto sent =
+      co_await net::write_all(*stream_, {&piece, 1}, net::More::no, idle, observe::Phase::client, Source::client);
   if (sent) exchange.outcome.bytes_out += sink.size();
   co_return sent;
 }

@@ -1,5 +1,6 @@
-// Http1Session: one HTTP/1.0 or 1.1 client connection. Reads a head, lets the exchange desk find the response, and sends it while pulling
-// its body; then again, until either side ends the connection. Worker's thread; destroyed through its host when it has ended.
+// Http1Session: one HTTP/1.0 or 1.1 client connection. Reads a head, lets the exchange desk find the response, and
+// sends it while pulling its body; then again, until either side ends the connection. Worker's thread; destroyed
+// through its host when it has ended.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,8 @@ namespace pontage::frontend {
 
 class Http1Session final : public Session, private http::InterimSink {
  public:
-  Http1Session(SessionHost& host, std::unique_ptr<net::ByteStream> stream, http::ConnectionInfo connection, config::Listener::HalfClose half_close);
+  Http1Session(SessionHost& host, std::unique_ptr<net::ByteStream> stream, http::ConnectionInfo connection,
+               config::Listener::HalfClose half_close);
   ~Http1Session() override;
 
   // Runs until the connection ends. The session must be in its host's list.

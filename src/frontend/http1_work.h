@@ -1,5 +1,5 @@
-// Everything an HTTP/1 session needs while a request is under way and not while it is idle: kept apart so that an idle connection stays small, and
-// reused so that a request allocates nothing. Worker's thread.
+// Everything an HTTP/1 session needs while a request is under way and not while it is idle: kept apart so that an idle
+// connection stays small, and reused so that a request allocates nothing. Worker's thread.
 #pragma once
 
 #include "protocols/http1/decoder.h"

@@ -6,7 +6,8 @@
 
 namespace pontage::frontend {
 
-SessionHost::SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, const SessionSeries& series, observe::AccessRing* log)
+SessionHost::SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, const SessionSeries& series,
+                         observe::AccessRing* log)
     : reactor_(&reactor), metrics_(&metrics), series_(&series), log_(log) {}
 
 SessionHost::~SessionHost() = default;

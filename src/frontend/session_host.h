@@ -1,5 +1,5 @@
-// SessionHost: what every session of one worker shares: the configuration in force, counters, the access log, spare exchanges, and the list of
-// live sessions for draining. Owned by the worker; its thread only.
+// SessionHost: what every session of one worker shares: the configuration in force, counters, the access log, spare
+// exchanges, and the list of live sessions for draining. Owned by the worker; its thread only.
 #pragma once
 
 #include <array>
@@ -35,8 +35,8 @@ struct SessionSeries {
   explicit SessionSeries(observe::Metrics& metrics);
   static constexpr std::size_t kKinds = 16;
   observe::SeriesId in_flight, request_bytes, response_bytes, cache_hit, cache_miss, cache_uncached;
-  std::array<std::array<observe::SeriesId, kKinds>, 3> aborts;   // by util::Source and util::ErrorKind
-  std::array<observe::SeriesId, 32> decode_limits;               // by wire::DecodeError
+  std::array<std::array<observe::SeriesId, kKinds>, 3> aborts;  // by util::Source and util::ErrorKind
+  std::array<observe::SeriesId, 32> decode_limits;              // by wire::DecodeError
   observe::SeriesId limit_body, limit_rate, limit_connections, limit_queue;
 };
 
@@ -44,7 +44,8 @@ struct Http1Work;
 
 class SessionHost {
  public:
-  SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, const SessionSeries& series, observe::AccessRing* log);
+  SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, const SessionSeries& series,
+              observe::AccessRing* log);
   ~SessionHost();
 
   net::Reactor& reactor() const noexcept { return *reactor_; }

@@ -1,9 +1,9 @@
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
+
+#include <sched.h>
 
 #include "src/gateway/gateway.h"
 

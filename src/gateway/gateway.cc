@@ -1,12 +1,12 @@
 #include "src/gateway/gateway.h"
 
+#include <chrono>
+#include <csignal>
+
 #include <grp.h>
 #include <pwd.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <chrono>
-#include <csignal>
 
 #include "src/gateway/notify.h"
 #include "src/observe/collectable.h"
@@ -40,7 +40,8 @@ Gateway::Gateway(config::Config config, std::string file, int ready_fd)
       exposition_(metrics_, PONTAGE_VERSION),
       session_series_(metrics_),
       blocking_(kBlockingThreads),
-      admin_(loop_, {.metrics = [this] { return exposition_.render_text(); }, .ready = [this] { return state_ == State::serving; }}) {
+      admin_(loop_, {.metrics = [this] { return exposition_.render_text(); },
+                     .ready = [this] { return state_ == State::serving; }}) {
   signals_.add(SIGQUIT);
   signals_.add(SIGUSR1);
 }
@@ -82,10 +83,14 @@ bool Gateway::start(std::string& error) {
     if (!control_->listen(config_.control, error)) return false;
   }
   if (!become_user(config_.user, error)) return false;
-  callbacks_.push_back(metrics_.callback_gauge(Family::config_last_reload_success, {}, [this] { return last_reload_success_; }));
-  callbacks_.push_back(metrics_.callback_counter(Family::config_reloads_total, {"ok"}, [this] { return double(reloads_ok_); }));
-  callbacks_.push_back(metrics_.callback_counter(Family::config_reloads_total, {"failed"}, [this] { return double(reloads_failed_); }));
-  callbacks_.push_back(metrics_.callback_counter(Family::log_dropped_total, {}, [this] { return double(access_log_.dropped() + log::dropped()); }));
+  callbacks_.push_back(
+      metrics_.callback_gauge(Family::config_last_reload_success, {}, [this] { return last_reload_success_; }));
+  callbacks_.push_back(
+      metrics_.callback_counter(Family::config_reloads_total, {"ok"}, [this] { return double(reloads_ok_); }));
+  callbacks_.push_back(
+      metrics_.callback_counter(Family::config_reloads_total, {"failed"}, [this] { return double(reloads_failed_); }));
+  callbacks_.push_back(metrics_.callback_counter(Family::log_dropped_total, {},
+                                                 [this] { return double(access_log_.dropped() + log::dropped()); }));
   install_site(config_);
   for (auto& worker : workers_) worker->start();
   install_listeners(std::move(opened));
@@ -112,9 +117,12 @@ void Gateway::install_listeners(std::vector<OpenedListener> opened) {
                                   .hand_over = {}};
     const bool dealt = listener.sockets.size() < workers_.size();
     if (dealt) {
-      socket.hand_over = [this, plain = socket](util::UniqueFd fd, const net::Address& peer) { deal(plain, std::move(fd), peer); };
+      socket.hand_over = [this, plain = socket](util::UniqueFd fd, const net::Address& peer) {
+        deal(plain, std::move(fd), peer);
+      };
     }
-    for (std::size_t i = 0; i < listener.sockets.size(); ++i) workers_[i]->open_listener(socket, std::move(listener.sockets[i]));
+    for (std::size_t i = 0; i < listener.sockets.size(); ++i)
+      workers_[i]->open_listener(socket, std::move(listener.sockets[i]));
     listening_[listener.config.bind] = listener.address;
     log::info("listening on {}", listener.address);
   }
@@ -127,7 +135,8 @@ void Gateway::deal(const Worker::ListenerSocket& listener, util::UniqueFd fd, co
 
 void Gateway::close_unnamed_listeners(const config::Config& config) {
   for (auto at = listening_.begin(); at != listening_.end();) {
-    const bool named = std::any_of(config.listeners.begin(), config.listeners.end(), [&](const auto& l) { return l.bind == at->first; });
+    const bool named = std::any_of(config.listeners.begin(), config.listeners.end(),
+                                   [&](const auto& l) { return l.bind == at->first; });
     if (named) {
       ++at;
       continue;
@@ -175,7 +184,8 @@ void Gateway::limit_generations() {
   std::erase_if(sites_, [](const auto& site) { return site.second.expired(); });
   if (sites_.size() <= kMostGenerations) return;
   const std::uint64_t oldest = sites_[sites_.size() - kMostGenerations].first;
-  log::warn("{} generations of the configuration are in use; closing what began before generation {}", sites_.size(), oldest);
+  log::warn("{} generations of the configuration are in use; closing what began before generation {}", sites_.size(),
+            oldest);
   for (auto& worker : workers_) worker->cancel_older_than(oldest);
 }
 

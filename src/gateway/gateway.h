@@ -1,5 +1,5 @@
-// Gateway: the whole process. Owns the workers and everything they share, reacts to signals and control verbs, swaps configurations and drains.
-// Lives on the control (main) thread.
+// Gateway: the whole process. Owns the workers and everything they share, reacts to signals and control verbs, swaps
+// configurations and drains. Lives on the control (main) thread.
 #pragma once
 
 #include <map>

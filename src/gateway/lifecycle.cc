@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+
 #include <nlohmann/json.hpp>
 
 #include "src/config/load.h"
@@ -78,7 +79,8 @@ std::string Gateway::restart_hints(const config::Config& next) const {
   note(next.user != config_.user, "user");
   note(next.control != config_.control, "control");
   note(next.admin != config_.admin, "admin");
-  note(next.static_cache.memory != config_.static_cache.memory || next.static_cache.max_file != config_.static_cache.max_file ||
+  note(next.static_cache.memory != config_.static_cache.memory ||
+           next.static_cache.max_file != config_.static_cache.max_file ||
            next.static_cache.recheck != config_.static_cache.recheck,
        "static_cache");
   return names.empty() ? names : "needs a restart to take effect: " + names;

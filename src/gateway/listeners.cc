@@ -1,10 +1,10 @@
 #include "src/gateway/listeners.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/net/acceptor.h"
 
@@ -18,7 +18,7 @@ std::string sentence(const config::Listener& config, int os_error) {
 // A socket file that nobody listens behind is a left-over of a process that was killed.
 void remove_stale_socket(const net::Address& address) {
   const std::string path = address.text().substr(5);
-  struct stat status{};
+  struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
   const util::UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::connect(probe.get(), address.raw(), address.size()) != 0 && errno == ECONNREFUSED) ::unlink(path.c_str());

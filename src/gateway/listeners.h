@@ -1,5 +1,5 @@
-// Opens listening sockets for all workers: checks first that an address is free (SO_REUSEPORT would share it silently), then binds one socket
-// per worker. A unix socket has one, whose owner deals descriptors round robin. Control thread.
+// Opens listening sockets for all workers: checks first that an address is free (SO_REUSEPORT would share it silently),
+// then binds one socket per worker. A unix socket has one, whose owner deals descriptors round robin. Control thread.
 #pragma once
 
 #include <string>

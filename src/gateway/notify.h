@@ -1,4 +1,5 @@
-// Tells whoever started the process how it is: systemd by NOTIFY_SOCKET (sd_notify(3)), a test or script by a descriptor. Control thread.
+// Tells whoever started the process how it is: systemd by NOTIFY_SOCKET (sd_notify(3)), a test or script by a
+// descriptor. Control thread.
 #pragma once
 
 #include <string_view>

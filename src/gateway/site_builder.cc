@@ -11,21 +11,24 @@ namespace {
 
 using observe::Family;
 
-// Every files action of every generation has its own number in the file cache, so that a changed root never finds another's entries.
+// Every files action of every generation has its own number in the file cache, so that a changed root never finds
+// another's entries.
 std::uint32_t next_files_id() {
   static std::atomic<std::uint32_t> next{1};
   return next.fetch_add(1);
 }
 
 std::string_view adapter_of(const upstream::Backend* backend) {
-  return backend == nullptr || backend->servers().empty() ? std::string_view("none") : backend->servers().front()->adapter_name();
+  return backend == nullptr || backend->servers().empty() ? std::string_view("none")
+                                                          : backend->servers().front()->adapter_name();
 }
 
 routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view route, const upstream::Backend* backend) {
   const std::string_view adapter = adapter_of(backend);
   routing::RouteSeries series;
   series.id = metrics.intern_route(route);
-  series.backend_id = metrics.intern_backend(backend != nullptr ? std::string_view(backend->name()) : std::string_view("none"));
+  series.backend_id =
+      metrics.intern_backend(backend != nullptr ? std::string_view(backend->name()) : std::string_view("none"));
   series.duration = metrics.histogram(Family::request_duration_seconds, route);
   series.toll = metrics.histogram(Family::toll_seconds, route, adapter);
   series.toll_cpu = metrics.counter(Family::toll_cpu_seconds_total, adapter);
@@ -48,7 +51,8 @@ struct HandlerMaker {
   std::unique_ptr<http::Handler> operator()(const config::ProxyAction&) const {
     return std::make_unique<handlers::ProxyHandler>(
         backend, site.forwarding,
-        handlers::ProxyOptions{.retry_non_idempotent = route.retry_non_idempotent, .request_headers = route.request_headers});
+        handlers::ProxyOptions{.retry_non_idempotent = route.retry_non_idempotent,
+                               .request_headers = route.request_headers});
   }
   std::unique_ptr<http::Handler> operator()(const config::RedirectAction& action) const {
     return std::make_unique<handlers::RedirectHandler>(action);
@@ -69,9 +73,15 @@ std::shared_ptr<const upstream::Backend> find_backend(const routing::Site& site,
 
 }  // namespace
 
-std::shared_ptr<const routing::Site> build_site(const config::Config& config, SiteParts parts, std::uint64_t generation) {
-  auto site = std::make_shared<routing::Site>(routing::Site{
-      .config = config, .table = routing::RouteTable(config), .routes = {}, .forwarding = {}, .backends = {}, .no_route = {}, .generation = generation});
+std::shared_ptr<const routing::Site> build_site(const config::Config& config, SiteParts parts,
+                                                std::uint64_t generation) {
+  auto site = std::make_shared<routing::Site>(routing::Site{.config = config,
+                                                            .table = routing::RouteTable(config),
+                                                            .routes = {},
+                                                            .forwarding = {},
+                                                            .backends = {},
+                                                            .no_route = {},
+                                                            .generation = generation});
   for (auto& backend : site->config.backends) backend.secret.clear();  // the servers keep it
   auto forwarding = std::make_shared<http::ForwardingPolicy>();
   forwarding->rfc7239 = config.forwarded;

@@ -1,4 +1,5 @@
-// From configuration values to a Site: routes get their handlers, backends their servers, labels their series. Control thread.
+// From configuration values to a Site: routes get their handlers, backends their servers, labels their series. Control
+// thread.
 #pragma once
 
 #include <memory>
@@ -19,6 +20,7 @@ struct SiteParts {
 };
 
 // `config` was checked. Numbers the site `generation`.
-std::shared_ptr<const routing::Site> build_site(const config::Config& config, SiteParts parts, std::uint64_t generation);
+std::shared_ptr<const routing::Site> build_site(const config::Config& config, SiteParts parts,
+                                                std::uint64_t generation);
 
 }  // namespace pontage::gateway

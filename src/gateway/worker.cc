@@ -38,7 +38,9 @@ void Worker::stop_and_join() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Worker::on_worker(std::function<void()> work) { reactor_.post(std::move(work)); }
+void Worker::on_worker(std::function<void()> work) {
+  reactor_.post(std::move(work));
+}
 
 void Worker::set_site(std::shared_ptr<const routing::Site> site) {
   if (!thread_.joinable()) {

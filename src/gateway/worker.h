@@ -1,5 +1,5 @@
-// Worker: one thread with one reactor and everything it serves: sessions, buffers, counters. Made and commanded by the Gateway on the control
-// thread; everything else happens on its own.
+// Worker: one thread with one reactor and everything it serves: sessions, buffers, counters. Made and commanded by the
+// Gateway on the control thread; everything else happens on its own.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ struct ConnectionCount {
 
 class Worker {
  public:
-  Worker(unsigned id, observe::Metrics& metrics, const frontend::SessionSeries& series, observe::AccessRing& log, ConnectionCount& count);
+  Worker(unsigned id, observe::Metrics& metrics, const frontend::SessionSeries& series, observe::AccessRing& log,
+         ConnectionCount& count);
   ~Worker();
 
   net::Reactor& reactor() noexcept { return reactor_; }
@@ -36,7 +37,7 @@ class Worker {
   void set_site(std::shared_ptr<const routing::Site> site);
   // `hand_over` deals accepted descriptors of a listener that only this worker accepts; empty: it keeps them.
   struct ListenerSocket {
-    std::string key;                  // the bind text
+    std::string key;  // the bind text
     std::uint16_t metric_id = 0;
     config::Listener::HalfClose half_close = config::Listener::HalfClose::refuse;
     std::function<void(util::UniqueFd, const net::Address&)> hand_over;

@@ -7,7 +7,8 @@ namespace {
 
 std::string_view expand_location(std::string_view text, http::Exchange& exchange) {
   const auto& request = exchange.request;
-  const std::string_view query = request.target.has_query ? exchange.arena.join({"?", request.target.query}) : std::string_view{};
+  const std::string_view query =
+      request.target.has_query ? exchange.arena.join({"?", request.target.query}) : std::string_view{};
   std::string_view out;
   while (!text.empty()) {
     const auto dollar = text.find('$');

@@ -11,8 +11,8 @@ using util::ErrorKind;
 using util::RetryClass;
 using util::Source;
 
-ProxyHandler::ProxyHandler(std::shared_ptr<const upstream::Backend> backend, std::shared_ptr<const http::ForwardingPolicy> policy,
-                           ProxyOptions options)
+ProxyHandler::ProxyHandler(std::shared_ptr<const upstream::Backend> backend,
+                           std::shared_ptr<const http::ForwardingPolicy> policy, ProxyOptions options)
     : backend_(std::move(backend)), policy_(std::move(policy)), options_(std::move(options)) {}
 
 void ProxyHandler::prepare(http::Exchange& exchange) const {
@@ -24,13 +24,16 @@ void ProxyHandler::prepare(http::Exchange& exchange) const {
 // Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.
 ProxyHandler::Verdict ProxyHandler::judge(const http::Exchange& exchange, const util::Error& error, bool replayable,
                                           bool was_fresh) const noexcept {
-  if (exchange.fiber->cancelled() || error.source == Source::client || error.kind == ErrorKind::cancelled) return Verdict::give_up;
+  if (exchange.fiber->cancelled() || error.source == Source::client || error.kind == ErrorKind::cancelled)
+    return Verdict::give_up;
   switch (error.retry) {
     case RetryClass::none: return Verdict::give_up;
     case RetryClass::not_sent: return replayable ? Verdict::other_server : Verdict::give_up;
     case RetryClass::reused_closed:
       if (was_fresh || !replayable) return Verdict::give_up;
-      return message::is_idempotent(exchange.request.method) || options_.retry_non_idempotent ? Verdict::fresh_connection : Verdict::give_up;
+      return message::is_idempotent(exchange.request.method) || options_.retry_non_idempotent
+                 ? Verdict::fresh_connection
+                 : Verdict::give_up;
   }
   return Verdict::give_up;
 }
@@ -42,7 +45,8 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
   prepare(exchange);
   upstream::ReplayBody* replay = nullptr;
   if (exchange.body != nullptr) {
-    replay = new (exchange.arena.allocate(sizeof(upstream::ReplayBody))) upstream::ReplayBody(*exchange.body, exchange.arena);
+    replay = new (exchange.arena.allocate(sizeof(upstream::ReplayBody)))
+        upstream::ReplayBody(*exchange.body, exchange.arena);
     exchange.body = replay;
   }
   upstream::Backend::Choice choice(*backend_, exchange);
@@ -56,7 +60,8 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     exchange.outcome.adapter = target.adapter_name();
     target.count_pick(exchange);
     const bool was_fresh = fresh;
-    auto leased = fresh ? co_await target.lease_fresh(exchange) : co_await target.lease(exchange);
+    const auto kind = fresh ? upstream::LeaseKind::fresh : upstream::LeaseKind::any;
+    auto leased = co_await target.lease(exchange, kind);
     util::Error error;
     if (leased) {
       Lease lease = std::move(*leased);

@@ -1,5 +1,5 @@
-// The proxy handler: forwards an exchange to a server of its backend. The retry loop of ADAPTERS X12 stands here, in plain sight.
-// Shared by all workers, immutable.
+// The proxy handler: forwards an exchange to a server of its backend. The retry loop of ADAPTERS X12 stands here, in
+// plain sight. Shared by all workers, immutable.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,21 @@
 namespace pontage::handlers {
 
 struct ProxyOptions {
-  bool retry_non_idempotent = false;                       // class (b) for POST too
-  std::vector<config::HeaderEdit> request_headers;         // applied to what the server gets
+  bool retry_non_idempotent = false;                // class (b) for POST too
+  std::vector<config::HeaderEdit> request_headers;  // applied to what the server gets
 };
 
 class ProxyHandler final : public http::Handler {
  public:
-  ProxyHandler(std::shared_ptr<const upstream::Backend> backend, std::shared_ptr<const http::ForwardingPolicy> policy, ProxyOptions options);
+  ProxyHandler(std::shared_ptr<const upstream::Backend> backend, std::shared_ptr<const http::ForwardingPolicy> policy,
+               ProxyOptions options);
 
   net::Task<util::Result<http::Response>> handle(http::Exchange& exchange) override;
 
  private:
   enum class Verdict : std::uint8_t { give_up, other_server, fresh_connection };
-  Verdict judge(const http::Exchange& exchange, const util::Error& error, bool replayable, bool was_fresh) const noexcept;
+  Verdict judge(const http::Exchange& exchange, const util::Error& error, bool replayable,
+                bool was_fresh) const noexcept;
   void prepare(http::Exchange& exchange) const;
 
   std::shared_ptr<const upstream::Backend> backend_;

@@ -90,12 +90,12 @@ Response make_error_response(Exchange& exchange, int status, std::string_view de
   std::string_view body;
   if (accept.find("json") != std::string_view::npos) {
     type = "application/problem+json";
-    body = arena.join({R"({"type":"about:blank","title":")", reason, R"(","status":)", code, R"(,"detail":")", detail, R"(","instance":")",
-                       exchange.request_id, "\"}\n"});
+    body = arena.join({R"({"type":"about:blank","title":")", reason, R"(","status":)", code, R"(,"detail":")", detail,
+                       R"(","instance":")", exchange.request_id, "\"}\n"});
   } else if (accept.find("text/html") != std::string_view::npos) {
     type = "text/html; charset=utf-8";
-    body = arena.join({"<!doctype html><html><head><title>", code, " ", reason, "</title></head><body><h1>", code, " ", reason,
-                       "</h1><p>", detail, "</p></body></html>\n"});
+    body = arena.join({"<!doctype html><html><head><title>", code, " ", reason, "</title></head><body><h1>", code, " ",
+                       reason, "</h1><p>", detail, "</p></body></html>\n"});
   } else {
     body = arena.join({code, " ", reason, detail.empty() ? "" : ": ", detail, "\n"});
   }

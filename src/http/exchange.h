@@ -1,5 +1,5 @@
-// One request/response pair on a session: the request, the memory both live in, whose time it spends, and what the log and the metrics
-// will say about it. Owned by the session, reused for its next exchange; worker's thread only.
+// One request/response pair on a session: the request, the memory both live in, whose time it spends, and what the log
+// and the metrics will say about it. Owned by the session, reused for its next exchange; worker's thread only.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ enum class Transport : std::uint8_t { clear, tls };
 struct ConnectionInfo {
   net::Address peer;
   net::Address local;
-  std::string peer_ip;        // text of peer, made once
+  std::string peer_ip;  // text of peer, made once
   std::string local_ip;
   Transport transport = Transport::clear;
-  std::uint16_t listener = 0; // interned metric id
+  std::uint16_t listener = 0;  // interned metric id
   std::string_view protocol = "http/1.1";
 };
 
 // Who the client is after trusted proxies were believed (src/http/forwarding.h fills it).
 struct ClientIdentity {
-  std::string_view ip;         // text without port
-  std::string_view scheme;     // "http" or "https"
-  std::string_view host;       // host[:port] the client asked for
-  std::uint16_t port = 0;      // the port the client sees
+  std::string_view ip;             // text without port
+  std::string_view scheme;         // "http" or "https"
+  std::string_view host;           // host[:port] the client asked for
+  std::uint16_t port = 0;          // the port the client sees
   std::string_view forwarded_for;  // the trusted part of X-Forwarded-For, to be continued; may be empty
 };
 
@@ -52,17 +52,17 @@ class InterimSink {
 
 // What became of the exchange: for the access log and the metrics. Texts are static, from the config, or in the arena.
 struct Outcome {
-  int status = 0;                    // as sent; 499 when the client left before a head was sent
-  std::uint64_t bytes_in = 0;        // request body, payload bytes
-  std::uint64_t bytes_out = 0;       // everything sent, head included
+  int status = 0;               // as sent; 499 when the client left before a head was sent
+  std::uint64_t bytes_in = 0;   // request body, payload bytes
+  std::uint64_t bytes_out = 0;  // everything sent, head included
   std::string_view route;
   std::string_view backend;
   std::string_view server;
   std::string_view adapter = "none";
-  std::string_view cache;            // "hit", "miss", ... or empty
-  std::string_view end = "--";       // two letters, see DESIGN "access log"
-  std::string_view error;            // why it failed; static text
-  util::Error failure;               // meaningful when failed
+  std::string_view cache;       // "hit", "miss", ... or empty
+  std::string_view end = "--";  // two letters, see DESIGN "access log"
+  std::string_view error;       // why it failed; static text
+  util::Error failure;          // meaningful when failed
   bool failed = false;
   std::uint16_t attempts = 0;
 };
@@ -74,23 +74,24 @@ struct Exchange {
   // Ready for the next request on this session; keeps the arena's first block.
   void reset() noexcept;
 
-  net::Fiber* fiber = nullptr;              // the way itself: the session's
+  net::Fiber* fiber = nullptr;  // the way itself: the session's
   message::Arena arena;
-  message::RequestHead request;            // immutable once routed
+  message::RequestHead request;  // immutable once routed
   message::CanonicalPath path;
-  std::string_view forward_path;           // the path after the route's rewrite: what handlers and adapters use
-  bool bare_prefix = false;                // the path is "/x" and the route "/x/*": files redirect to "/x/"
-  message::HeaderList forward_headers;     // what a server gets, Host and framing apart (forwarding.h); empty before proxying
-  BodySource* body = nullptr;              // the request body; nullptr when there is none. Owned by the session
+  std::string_view forward_path;  // the path after the route's rewrite: what handlers and adapters use
+  bool bare_prefix = false;       // the path is "/x" and the route "/x/*": files redirect to "/x/"
+  message::HeaderList
+      forward_headers;         // what a server gets, Host and framing apart (forwarding.h); empty before proxying
+  BodySource* body = nullptr;  // the request body; nullptr when there is none. Owned by the session
   const ConnectionInfo* connection = nullptr;
   ClientIdentity client;
-  std::string_view request_id;             // in the arena; empty until forwarding made one
+  std::string_view request_id;  // in the arena; empty until forwarding made one
   std::string_view trace_id;
   RequestPump pump;
   InterimSink* interim = nullptr;
   observe::Ledger ledger;
   observe::WorkerMetrics* metrics = nullptr;
-  std::int64_t unix_seconds = 0;           // when it began
+  std::int64_t unix_seconds = 0;  // when it began
   Outcome outcome;
 };
 

@@ -19,8 +19,8 @@ bool is_trusted(const net::Address& address, const ForwardingPolicy& policy) noe
                      [&](const net::Network& network) { return network.contains(address); });
 }
 
-// Walks X-Forwarded-For from the right; leaves in `client.ip` the first address that is no trusted proxy, and in forwarded_for
-// everything from it on to the right: only that part is known to be true.
+// Walks X-Forwarded-For from the right; leaves in `client.ip` the first address that is no trusted proxy, and in
+// forwarded_for everything from it on to the right: only that part is known to be true.
 void walk_forwarded_for(std::string_view field, const ForwardingPolicy& policy, ClientIdentity& client) {
   std::size_t end = field.size();
   std::size_t known_from = end;
@@ -103,8 +103,8 @@ bool is_lower_hex(std::string_view text) noexcept {
 
 // W3C Trace Context: version 00, 32 digits that are not all 0, 16 digits, 2 digits.
 bool is_traceparent(std::string_view text) noexcept {
-  return text.size() == 55 && text.starts_with("00-") && text[35] == '-' && text[52] == '-' && is_lower_hex(text.substr(3, 32)) &&
-         is_lower_hex(text.substr(36, 16)) && is_lower_hex(text.substr(53)) &&
+  return text.size() == 55 && text.starts_with("00-") && text[35] == '-' && text[52] == '-' &&
+         is_lower_hex(text.substr(3, 32)) && is_lower_hex(text.substr(36, 16)) && is_lower_hex(text.substr(53)) &&
          text.substr(3, 32).find_first_not_of('0') != std::string_view::npos;
 }
 
@@ -127,7 +127,8 @@ std::string_view make_traceparent(Exchange& exchange) {
 std::string_view make_forwarded(Exchange& exchange) {
   const ClientIdentity& client = exchange.client;
   const bool v6 = client.ip.find(':') != std::string_view::npos;
-  return exchange.arena.join({"for=", v6 ? "\"[" : "", client.ip, v6 ? "]\"" : "", ";host=\"", client.host, "\";proto=", client.scheme});
+  return exchange.arena.join(
+      {"for=", v6 ? "\"[" : "", client.ip, v6 ? "]\"" : "", ";host=\"", client.host, "\";proto=", client.scheme});
 }
 
 }  // namespace
@@ -193,7 +194,8 @@ void encode_forwarded_head(wire::Sink& sink, const Exchange& exchange) {
   const message::RequestHead& request = exchange.request;
   const std::string_view path = request.target.form == message::TargetForm::asterisk ? "*" : exchange.forward_path;
   http1::encode_request_line(sink, request.method_text, path, request.target.has_query, request.target.query);
-  http1::encode_field(sink, "Host", request.authority.empty() ? std::string_view(exchange.connection->local_ip) : request.authority);
+  http1::encode_field(sink, "Host",
+                      request.authority.empty() ? std::string_view(exchange.connection->local_ip) : request.authority);
   for (const Header& h : exchange.forward_headers) http1::encode_field(sink, h.name, h.value);
   using message::Method;
   const Method method = request.method;

@@ -1,8 +1,8 @@
 #include "src/http/random_id.h"
 
-#include <sys/random.h>
-
 #include <cstdint>
+
+#include <sys/random.h>
 
 namespace pontage::http {
 namespace {

@@ -1,4 +1,5 @@
-// Random identifiers in hexadecimal: request ids, trace and span ids. Unguessable is not promised; unique is. Any thread.
+// Random identifiers in hexadecimal: request ids, trace and span ids. Unguessable is not promised; unique is. Any
+// thread.
 #pragma once
 
 #include <span>

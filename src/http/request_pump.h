@@ -1,6 +1,6 @@
-// The second coroutine of an exchange: it sends the request body while the way itself already reads the response. Started by a
-// backend connection's round_trip, owned by the Exchange, and always joined before the exchange's memory or either stream may go:
-// the session joins it at the end of the exchange. Worker's thread only.
+// The second coroutine of an exchange: it sends the request body while the way itself already reads the response.
+// Started by a backend connection's round_trip, owned by the Exchange, and always joined before the exchange's memory
+// or either stream may go: the session joins it at the end of the exchange. Worker's thread only.
 #pragma once
 
 #include "src/net/fiber.h"
@@ -18,7 +18,8 @@ class RequestPump {
   void start(net::Task<void> body);
   bool active() const noexcept { return active_; }
 
-  // Called by the pump's own task when it could not send everything. A failure of the client's side also wakes the way itself.
+  // Called by the pump's own task when it could not send everything. A failure of the client's side also wakes the way
+  // itself.
   void fail(const util::Error& error) noexcept;
   bool failed() const noexcept { return failed_; }
   bool failed_by_client() const noexcept { return failed_ && error_.source == util::Source::client; }
@@ -71,6 +72,8 @@ class RequestPump::Join : public net::Wait {
   bool was_cancelled_ = false;
 };
 
-inline RequestPump::Join RequestPump::join() noexcept { return Join(*this); }
+inline RequestPump::Join RequestPump::join() noexcept {
+  return Join(*this);
+}
 
 }  // namespace pontage::http

@@ -1,18 +1,18 @@
 #include "src/net/acceptor.h"
 
+#include <cerrno>
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-
-#include <cerrno>
 
 #include "src/observe/log.h"
 
 namespace pontage::net {
 namespace {
 
-constexpr int kBatch = 32;       // connections a turn, so that a storm does not starve those we have
+constexpr int kBatch = 32;  // connections a turn, so that a storm does not starve those we have
 constexpr int kBacklog = 4096;
 constexpr std::uint64_t kPauseMs = 100;
 
@@ -47,7 +47,9 @@ Acceptor::Acceptor(Reactor& reactor, util::UniqueFd socket, Accepted accepted)
   reactor_->add(socket_.get(), EPOLLIN, *this);
 }
 
-Acceptor::~Acceptor() { reactor_->remove(socket_.get()); }
+Acceptor::~Acceptor() {
+  reactor_->remove(socket_.get());
+}
 
 void Acceptor::on_events(std::uint32_t) noexcept {
   for (int i = 0; i < kBatch; ++i) {
@@ -67,7 +69,8 @@ void Acceptor::on_events(std::uint32_t) noexcept {
 }
 
 void Acceptor::pause() noexcept {
-  observe::log::warn_limited("accept", "cannot accept: {}; pausing for {} ms", std::string_view(::strerrordesc_np(errno)), kPauseMs);
+  observe::log::warn_limited("accept", "cannot accept: {}; pausing for {} ms",
+                             std::string_view(::strerrordesc_np(errno)), kPauseMs);
   reactor_->remove(socket_.get());
   reactor_->wheel().schedule(*this, reactor_->now_ms() + kPauseMs);
 }

@@ -1,5 +1,5 @@
-// A listening socket in one worker's reactor: accepts in batches and hands descriptors up. Out of descriptors it pauses for a moment instead of
-// spinning, and says so once. Owned by the worker; its thread only.
+// A listening socket in one worker's reactor: accepts in batches and hands descriptors up. Out of descriptors it pauses
+// for a moment instead of spinning, and says so once. Owned by the worker; its thread only.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace pontage::net {
 
-// Binds and listens. With `share`, SO_REUSEPORT is set so that each worker has a socket of its own. `os_error` in the failure.
+// Binds and listens. With `share`, SO_REUSEPORT is set so that each worker has a socket of its own. `os_error` in the
+// failure.
 util::UniqueFd listen_on(const Address& address, bool share, int& os_error);
 // The address a socket is bound to (the real port after binding port 0).
 Address local_address(int fd);

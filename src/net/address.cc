@@ -1,11 +1,11 @@
 #include "src/net/address.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
 
 namespace pontage::net {
 namespace {

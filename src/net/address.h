@@ -1,13 +1,13 @@
 // A socket address: IPv4, IPv6 or unix path. A value; any thread.
 #pragma once
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <sys/socket.h>
+#include <sys/un.h>
 
 namespace pontage::net {
 
@@ -19,7 +19,8 @@ class Address {
   // nullopt when the path is too long for a sockaddr.
   static std::optional<Address> from_unix(std::string_view path) noexcept;
   static Address from_raw(const sockaddr* address, socklen_t size) noexcept;
-  // A listener's "bind" text: ":80", "127.0.0.1:80", "[::1]:80", "unix:/path". ":80" is the IPv6 wildcard, which takes IPv4 too.
+  // A listener's "bind" text: ":80", "127.0.0.1:80", "[::1]:80", "unix:/path". ":80" is the IPv6 wildcard, which takes
+  // IPv4 too.
   static std::optional<Address> from_bind(std::string_view text) noexcept;
 
   const sockaddr* raw() const noexcept { return reinterpret_cast<const sockaddr*>(&storage_); }

@@ -1,8 +1,8 @@
 #include "src/net/chunk_pool.h"
 
-#include <sys/mman.h>
-
 #include <new>
+
+#include <sys/mman.h>
 
 namespace pontage::net {
 

@@ -1,5 +1,6 @@
-// Buffers of one worker: chunks of 16 KiB cut from slabs. A session or connection holds a chunk only while bytes are in it, so the pool is
-// as large as the work in progress; an empty slab goes back to the kernel when enough others are free. The worker's thread only.
+// Buffers of one worker: chunks of 16 KiB cut from slabs. A session or connection holds a chunk only while bytes are in
+// it, so the pool is as large as the work in progress; an empty slab goes back to the kernel when enough others are
+// free. The worker's thread only.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 #include "src/net/connect.h"
 
+#include <cerrno>
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-
-#include <cerrno>
 
 namespace pontage::net {
 namespace {

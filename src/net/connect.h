@@ -8,9 +8,9 @@
 
 namespace pontage::net {
 
-// A connected stream with TCP_NODELAY, and keep-alive probes after 60 s of silence (ADAPTERS A30). Errors: refused (with the errno),
-// timeout, cancelled, overload (no descriptors); all of retry class not_sent. A full backlog of a unix socket (EAGAIN) is not a refusal:
-// it is tried again until the deadline (ADAPTERS F15).
+// A connected stream with TCP_NODELAY, and keep-alive probes after 60 s of silence (ADAPTERS A30). Errors: refused
+// (with the errno), timeout, cancelled, overload (no descriptors); all of retry class not_sent. A full backlog of a
+// unix socket (EAGAIN) is not a refusal: it is tried again until the deadline (ADAPTERS F15).
 Task<util::Result<std::unique_ptr<ByteStream>>> connect(Reactor& reactor, Address address, Deadline deadline);
 
 }  // namespace pontage::net

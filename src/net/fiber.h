@@ -1,8 +1,8 @@
-// A Fiber is one chain of coroutines: what it waits for at present, its deadline, whether it is cancelled, and whose time it spends.
-// An exchange is at most two fibers: the way itself and a request pump. A Wait is what a suspended fiber waits for (socket, pool
-// queue, timer ...). Cancellation is one mechanism: cancel() ends the current wait and every later one at once with `cancelled`; the
-// coroutine unwinds by itself. Resumption always goes through the reactor's ready queue, never from inside the caller.
-// Owned by sessions and connections; the worker's thread only.
+// A Fiber is one chain of coroutines: what it waits for at present, its deadline, whether it is cancelled, and whose
+// time it spends. An exchange is at most two fibers: the way itself and a request pump. A Wait is what a suspended
+// fiber waits for (socket, pool queue, timer ...). Cancellation is one mechanism: cancel() ends the current wait and
+// every later one at once with `cancelled`; the coroutine unwinds by itself. Resumption always goes through the
+// reactor's ready queue, never from inside the caller. Owned by sessions and connections; the worker's thread only.
 #pragma once
 
 #include <coroutine>
@@ -46,14 +46,16 @@ class Fiber : private Timer {
   // Ends the present wait and all later ones with `cancelled`.
   void cancel() noexcept;
   bool cancelled() const noexcept { return cancelled_; }
-  // Ends the present wait, if any, with `cancelled`; later waits are not touched. For news that the fiber should look at.
+  // Ends the present wait, if any, with `cancelled`; later waits are not touched. For news that the fiber should look
+  // at.
   void interrupt() noexcept;
   // Lets the fiber wait again, e.g. for an orderly close after the work was cancelled.
   void revive() noexcept { cancelled_ = false; }
   bool waiting() const noexcept { return current_ != nullptr; }
   Reactor& reactor() const noexcept { return *reactor_; }
 
-  // The ledger that this fiber's time is charged to, and its slot there (0 the way itself, 1 the pump); nullptr outside an exchange.
+  // The ledger that this fiber's time is charged to, and its slot there (0 the way itself, 1 the pump); nullptr outside
+  // an exchange.
   void charge_to(observe::Ledger* account, std::uint8_t slot = 0) noexcept {
     ledger_ = account;
     slot_ = slot;
@@ -73,7 +75,8 @@ class Fiber : private Timer {
   bool cancelled_ = false;
 };
 
-// The base of every awaiter that suspends. Derived awaiters call suspend() from await_suspend and are completed by complete().
+// The base of every awaiter that suspends. Derived awaiters call suspend() from await_suspend and are completed by
+// complete().
 class Wait : public util::ListHook {
  public:
   Wait(observe::Phase phase, Deadline deadline) noexcept : deadline_(deadline), phase_(phase) {}
@@ -107,8 +110,9 @@ class Wait : public util::ListHook {
   bool completed_ = false;
 };
 
-// Starts `task` as the root of `fiber` and runs it as far as it goes. `done(argument)` is called when it has ended, as its last act: it may
-// destroy the fiber and whatever the task worked on. An exception that reaches the root is logged and counts as an end.
+// Starts `task` as the root of `fiber` and runs it as far as it goes. `done(argument)` is called when it has ended, as
+// its last act: it may destroy the fiber and whatever the task worked on. An exception that reaches the root is logged
+// and counts as an end.
 void launch(Fiber& fiber, Task<void> task, void (*done)(void*) noexcept, void* argument);
 
 }  // namespace pontage::net

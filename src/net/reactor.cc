@@ -1,11 +1,11 @@
 #include "src/net/reactor.h"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-
 #include <array>
 #include <cerrno>
 #include <system_error>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 namespace pontage::net {
 namespace {
@@ -74,7 +74,8 @@ void Reactor::wait_for_events() {
 }
 
 void Reactor::run_ready() {
-  // Only what is ready now: fibers that become ready meanwhile wait for the next turn, so that no one of them owns the loop.
+  // Only what is ready now: fibers that become ready meanwhile wait for the next turn, so that no one of them owns the
+  // loop.
   util::IntrusiveList<Wait> now;
   now.splice_back(ready_);
   while (Wait* wait = now.pop_front()) wait->resume();
@@ -117,6 +118,8 @@ bool Reactor::add(int fd, std::uint32_t events, EventTarget& target) noexcept {
   return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-void Reactor::remove(int fd) noexcept { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+void Reactor::remove(int fd) noexcept {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
 
 }  // namespace pontage::net

@@ -1,13 +1,15 @@
-// The event loop of one worker: epoll, the timer wheel, the queue of fibers that are ready, and a mailbox for other threads.
+// The event loop of one worker: epoll, the timer wheel, the queue of fibers that are ready, and a mailbox for other
+// threads.
 //
-// Sockets are registered once, edge-triggered with EPOLLRDHUP, and remember what they are ready for; so a keep-alive request costs one
-// recv and one send, no read is ever armed, an idle connection holds no buffer, and nothing has to be cancelled before a descriptor
-// moves to another worker. Measured against awaiters over Asio's reactor on the same machine it saves one EAGAIN read and one trip
-// through the scheduler a request (ARCHITECTURE "The engine"); Asio serves the control thread.
+// Sockets are registered once, edge-triggered with EPOLLRDHUP, and remember what they are ready for; so a keep-alive
+// request costs one recv and one send, no read is ever armed, an idle connection holds no buffer, and nothing has to be
+// cancelled before a descriptor moves to another worker. Measured against awaiters over Asio's reactor on the same
+// machine it saves one EAGAIN read and one trip through the scheduler a request (ARCHITECTURE "The engine"); Asio
+// serves the control thread.
 //
-// A turn has two passes: first every event is noted (flags, waits completed, idle connections found closed), then the ready fibers run.
-// So a fiber that takes a pooled connection knows everything the kernel had reported when the turn began.
-// The worker's thread only, but for post() and stop().
+// A turn has two passes: first every event is noted (flags, waits completed, idle connections found closed), then the
+// ready fibers run. So a fiber that takes a pooled connection knows everything the kernel had reported when the turn
+// began. The worker's thread only, but for post() and stop().
 #pragma once
 
 #include <atomic>

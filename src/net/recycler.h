@@ -1,5 +1,5 @@
-// Memory for coroutine frames: freed blocks wait in per-thread lists by size class, so that steady state allocates nothing.
-// A block goes back to the thread that frees it; frames never change threads here.
+// Memory for coroutine frames: freed blocks wait in per-thread lists by size class, so that steady state allocates
+// nothing. A block goes back to the thread that frees it; frames never change threads here.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class Recycler {
     const std::size_t index = (bytes + kStep - 1) / kStep;
     if (index >= kClasses) return ::operator new(bytes);
     List& list = lists_[index];
-    if (list.head == nullptr) return ::operator new(index * kStep);
+    if (list.head == nullptr) return ::operator new(index* kStep);
     Node* node = list.head;
     list.head = node->next;
     --list.count;

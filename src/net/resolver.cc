@@ -1,14 +1,14 @@
 #include "src/net/resolver.h"
 
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
 #include <ares.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <stdexcept>
 
 #include "src/observe/log.h"
 #include "src/util/clock.h"
@@ -16,12 +16,14 @@
 namespace pontage::net {
 namespace {
 
-constexpr std::uint64_t kShortestTtl = 1;     // seconds
+constexpr std::uint64_t kShortestTtl = 1;  // seconds
 constexpr std::uint64_t kLongestTtl = 300;
-constexpr std::uint64_t kHostsFileTtl = 30;   // answers without a TTL
+constexpr std::uint64_t kHostsFileTtl = 30;  // answers without a TTL
 constexpr std::uint64_t kLongestRetryMs = 10'000;
 
-std::uint64_t now_ms() noexcept { return util::monotonic_ns() / 1'000'000; }
+std::uint64_t now_ms() noexcept {
+  return util::monotonic_ns() / 1'000'000;
+}
 
 }  // namespace
 
@@ -118,7 +120,8 @@ void Resolver::ask_due() {
           if (status == ARES_SUCCESS && result != nullptr) {
             for (const auto* node = result->nodes; node != nullptr; node = node->ai_next) {
               sockaddr_storage storage{};
-              std::copy_n(reinterpret_cast<const char*>(node->ai_addr), node->ai_addrlen, reinterpret_cast<char*>(&storage));
+              std::copy_n(reinterpret_cast<const char*>(node->ai_addr), node->ai_addrlen,
+                          reinterpret_cast<char*>(&storage));
               if (node->ai_family == AF_INET) reinterpret_cast<sockaddr_in&>(storage).sin_port = htons(q->port);
               if (node->ai_family == AF_INET6) reinterpret_cast<sockaddr_in6&>(storage).sin6_port = htons(q->port);
               addresses.push_back(Address::from_raw(reinterpret_cast<const sockaddr*>(&storage), node->ai_addrlen));
@@ -126,7 +129,8 @@ void Resolver::ask_due() {
             }
           }
           if (result != nullptr) ares_freeaddrinfo(result);
-          if (status != ARES_EDESTRUCTION && status != ARES_ECANCELLED) q->resolver->answered(q->id, std::move(addresses), ttl);
+          if (status != ARES_EDESTRUCTION && status != ARES_ECANCELLED)
+            q->resolver->answered(q->id, std::move(addresses), ttl);
         },
         query);
   }

@@ -1,6 +1,7 @@
-// Resolver: names to addresses with their time to live, by c-ares (which reads /etc/hosts, too), on a thread of its own: getaddrinfo knows no
-// TTL. A name that does not resolve is asked again with growing pauses and never stops a start, a check or a reload (USERS 2, row 1). The last
-// good answer is kept. Start and stop from the control thread; `changed` is called on the resolver's thread.
+// Resolver: names to addresses with their time to live, by c-ares (which reads /etc/hosts, too), on a thread of its
+// own: getaddrinfo knows no TTL. A name that does not resolve is asked again with growing pauses and never stops a
+// start, a check or a reload (USERS 2, row 1). The last good answer is kept. Start and stop from the control thread;
+// `changed` is called on the resolver's thread.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@ class Resolver {
   Resolver();
   ~Resolver();  // joins the thread
 
-  // Keeps `host`:`port` resolved and reports the addresses whenever they change, until forget(id). An address literal is reported at once, on this
-  // thread.
+  // Keeps `host`:`port` resolved and reports the addresses whenever they change, until forget(id). An address literal
+  // is reported at once, on this thread.
   std::uint64_t watch(const std::string& host, std::uint16_t port, Changed changed);
   void forget(std::uint64_t id);
 

@@ -1,11 +1,11 @@
 #include "src/net/stream.h"
 
+#include <cerrno>
+#include <system_error>
+
 #include <sys/epoll.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-
-#include <cerrno>
-#include <system_error>
 
 namespace pontage::net {
 
@@ -50,7 +50,8 @@ void ByteStream::abort_on_close() noexcept {
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
 }
 
-// A read that filled less than its room has drained the socket: the next edge will tell. After EPOLLRDHUP no edge comes any more.
+// A read that filled less than its room has drained the socket: the next edge will tell. After EPOLLRDHUP no edge comes
+// any more.
 void ByteStream::note_read(const IoResult& result, std::size_t room) noexcept {
   if (result.status == IoStatus::want_read) readable_ = false;
   if (result.status == IoStatus::done && result.bytes < room) readable_ = peer_closed_;
@@ -112,7 +113,9 @@ IoResult SocketStream::try_send_file(int file, std::uint64_t offset, std::size_t
   return {.status = IoStatus::error, .os_error = errno};
 }
 
-void SocketStream::shutdown_write() noexcept { ::shutdown(fd_.get(), SHUT_WR); }
+void SocketStream::shutdown_write() noexcept {
+  ::shutdown(fd_.get(), SHUT_WR);
+}
 
 util::Error wait_error(WaitResult result, util::Source source, std::string_view detail) noexcept {
   const auto kind = result == WaitResult::timeout ? util::ErrorKind::timeout : util::ErrorKind::cancelled;
@@ -127,28 +130,26 @@ util::Error io_error(const IoResult& result, util::Source source, std::string_vi
   return {.kind = kind, .source = source, .os_error = result.os_error, .detail = detail};
 }
 
-Task<util::Result<std::size_t>> read_some(ByteStream& stream, std::span<char> room, Deadline deadline, observe::Phase phase,
-                                          util::Source source) {
+Task<util::Result<std::size_t>> read_some(ByteStream& stream, std::span<char> room, Deadline deadline,
+                                          observe::Phase phase, util::Source source) {
   for (;;) {
     const IoResult got = stream.try_read(room);
     if (got.status == IoStatus::done) co_return got.bytes;
     if (got.status == IoStatus::end) co_return std::size_t{0};
     if (got.status == IoStatus::error) co_return util::Failure(io_error(got, source, "read"));
-    const WaitResult waited = got.status == IoStatus::want_read ? co_await stream.readable(deadline, phase)
-                                                                : co_await stream.writable(deadline, phase);
+    const WaitResult waited = co_await stream.wanted(got.status, deadline, phase);
     if (waited != WaitResult::ready) co_return util::Failure(wait_error(waited, source, "read"));
   }
 }
 
-Task<util::Result<void>> write_all(ByteStream& stream, std::span<iovec> pieces, More more, std::uint64_t idle_ms, observe::Phase phase,
-                                   util::Source source) {
+Task<util::Result<void>> write_all(ByteStream& stream, std::span<iovec> pieces, More more, std::uint64_t idle_ms,
+                                   observe::Phase phase, util::Source source) {
   while (!pieces.empty()) {
     const IoResult put = stream.try_write(pieces, more);
     if (put.status == IoStatus::error) co_return util::Failure(io_error(put, source, "write"));
     if (put.status != IoStatus::done) {
       const Deadline deadline = stream.reactor().after(idle_ms);
-      const WaitResult waited = put.status == IoStatus::want_write ? co_await stream.writable(deadline, phase)
-                                                                   : co_await stream.readable(deadline, phase);
+      const WaitResult waited = co_await stream.wanted(put.status, deadline, phase);
       if (waited != WaitResult::ready) co_return util::Failure(wait_error(waited, source, "write"));
       continue;
     }

@@ -1,14 +1,15 @@
-// ByteStream: a connected, non-blocking byte stream, whatever carries it (TCP and unix sockets here; TLS adds a class). The try_*
-// functions never suspend and do at most one system call; the awaitables wait for what the last try asked for. A stream remembers
-// edge-triggered readiness, so a try that cannot succeed costs nothing. Owned by a session or a backend connection; worker's thread.
+// ByteStream: a connected, non-blocking byte stream, whatever carries it (TCP and unix sockets here; TLS adds a class).
+// The try_* functions never suspend and do at most one system call; the awaitables wait for what the last try asked
+// for. A stream remembers edge-triggered readiness, so a try that cannot succeed costs nothing. Owned by a session or a
+// backend connection; worker's thread.
 #pragma once
-
-#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+
+#include <sys/uio.h>
 
 #include "src/net/fiber.h"
 #include "src/net/reactor.h"
@@ -50,9 +51,11 @@ class ByteStream : public EventTarget {
   class Ready;
   Ready readable(Deadline deadline, observe::Phase phase) noexcept;
   Ready writable(Deadline deadline, observe::Phase phase) noexcept;
+  // readable() or writable(), as the last try wanted.
+  Ready wanted(IoStatus status, Deadline deadline, observe::Phase phase) noexcept;
 
-  // While set, `hangup(argument)` is called when the peer resets or closes its direction, and with OnInput::report also when it sends
-  // anything. It may destroy the stream. nullptr ends it.
+  // While set, `hangup(argument)` is called when the peer resets or closes its direction, and with OnInput::report also
+  // when it sends anything. It may destroy the stream. nullptr ends it.
   void watch_hangup(Hangup hangup, void* argument, OnInput on_input = OnInput::ignore) noexcept;
   // What is known without a system call: bytes or an end are waiting; the peer has closed its direction or reset.
   bool maybe_readable() const noexcept { return readable_; }
@@ -116,6 +119,10 @@ inline ByteStream::Ready ByteStream::writable(Deadline deadline, observe::Phase 
   return Ready(*this, writable_, writer_, deadline, phase);
 }
 
+inline ByteStream::Ready ByteStream::wanted(IoStatus status, Deadline deadline, observe::Phase phase) noexcept {
+  return status == IoStatus::want_write ? writable(deadline, phase) : readable(deadline, phase);
+}
+
 // TCP and unix sockets. TCP gets TCP_NODELAY from who opens it.
 class SocketStream final : public ByteStream {
  public:
@@ -127,11 +134,11 @@ class SocketStream final : public ByteStream {
 };
 
 // Reads at least one byte into `room`; 0 bytes mean the orderly end. Errors carry `source`.
-Task<util::Result<std::size_t>> read_some(ByteStream& stream, std::span<char> room, Deadline deadline, observe::Phase phase,
-                                          util::Source source);
+Task<util::Result<std::size_t>> read_some(ByteStream& stream, std::span<char> room, Deadline deadline,
+                                          observe::Phase phase, util::Source source);
 // Writes all pieces (at most 64; the array is changed). `idle_ms` bounds each wait for the peer, 0 never ends.
-Task<util::Result<void>> write_all(ByteStream& stream, std::span<iovec> pieces, More more, std::uint64_t idle_ms, observe::Phase phase,
-                                   util::Source source);
+Task<util::Result<void>> write_all(ByteStream& stream, std::span<iovec> pieces, More more, std::uint64_t idle_ms,
+                                   observe::Phase phase, util::Source source);
 // What a wait that did not end in `ready` means.
 util::Error wait_error(WaitResult result, util::Source source, std::string_view detail) noexcept;
 util::Error io_error(const IoResult& result, util::Source source, std::string_view detail) noexcept;

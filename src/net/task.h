@@ -1,7 +1,8 @@
-// Task<T>: the coroutine type of the request path. Lazy: it starts when awaited, inside the parent's await_suspend, and when it has
-// finished by then the parent goes on without having been suspended. Only a child that really suspended resumes its parent from its end.
-// No symmetric transfer: g++ 12 makes it no tail call below -O2 or under sanitizers, and the stack overflows (DESIGN "The engine").
-// A loop over a million ready tasks runs in constant stack (tests/unit/net).
+// Task<T>: the coroutine type of the request path. Lazy: it starts when awaited, inside the parent's await_suspend, and
+// when it has finished by then the parent goes on without having been suspended. Only a child that really suspended
+// resumes its parent from its end. No symmetric transfer: g++ 12 makes it no tail call below -O2 or under sanitizers,
+// and the stack overflows (DESIGN "The engine"). A loop over a million ready tasks runs in constant stack
+// (tests/unit/net).
 //
 // Every task of one chain shares a Fiber (see fiber.h), handed from parent to child. One thread: the worker's.
 #pragma once

@@ -1,5 +1,6 @@
-// The timer wheel: all deadlines of one worker. Slots of 4 ms over 8 s; a deadline beyond that is put in again when its slot comes
-// round. Scheduling and removal are O(1) and allocate nothing. Owned by the Reactor; the worker's thread only.
+// The timer wheel: all deadlines of one worker. Slots of 4 ms over 8 s; a deadline beyond that is put in again when its
+// slot comes round. Scheduling and removal are O(1) and allocate nothing. Owned by the Reactor; the worker's thread
+// only.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// Where one exchange's time went. The phases partition the total: every suspended interval is charged to what was awaited, every running
-// one to the gateway, and the delay between an event and our turn to handle it to the loop. Costs one cycle stamp at each suspend and
-// resume. Owned by the Exchange, driven by net::Fiber on the worker's thread.
+// Where one exchange's time went. The phases partition the total: every suspended interval is charged to what was
+// awaited, every running one to the gateway, and the delay between an event and our turn to handle it to the loop.
+// Costs one cycle stamp at each suspend and resume. Owned by the Exchange, driven by net::Fiber on the worker's thread.
 #pragma once
 
 #include <array>

@@ -23,16 +23,18 @@ constexpr std::size_t kGatherBytes = 12 * 1024;  // about what the session copie
 constexpr std::size_t kGatherRoom = 512;
 constexpr std::uint32_t kMostEmptyAnswers = 8;
 
-std::uint64_t ms(config::Millis duration) noexcept { return static_cast<std::uint64_t>(duration.count()); }
+std::uint64_t ms(config::Millis duration) noexcept {
+  return static_cast<std::uint64_t>(duration.count());
+}
 
-// What the container gets as headers: AJP carries the client's address, scheme and port in fields of its own, so X-Forwarded-* are not
-// repeated (USERS "Headers").
+// What the container gets as headers: AJP carries the client's address, scheme and port in fields of its own, so
+// X-Forwarded-* are not repeated (USERS "Headers").
 message::HeaderList ajp_headers(http::Exchange& exchange) {
   message::HeaderList list(exchange.arena);
   if (!exchange.request.authority.empty()) list.add(HeaderId::host, exchange.request.authority);
   for (const auto& h : exchange.forward_headers) {
-    const bool carried = h.id == HeaderId::x_forwarded_for || h.id == HeaderId::x_forwarded_host || h.id == HeaderId::x_forwarded_port ||
-                         h.id == HeaderId::x_forwarded_proto;
+    const bool carried = h.id == HeaderId::x_forwarded_for || h.id == HeaderId::x_forwarded_host ||
+                         h.id == HeaderId::x_forwarded_port || h.id == HeaderId::x_forwarded_proto;
     if (!carried) list.add(h.name, h.value, h.id);
   }
   return list;
@@ -46,7 +48,9 @@ util::Failure refusal(const ajp13::EncodeRefusal& why, const BackendServer& serv
                                      .decode = wire::DecodeError::malformed_target,
                                      .detail = "target"});
   }
-  observe::log::warn_limited("ajp-431", "backend {} server {}: request head too large for one AJP packet: header {} has {} bytes, packet_size {} is needed",
+  observe::log::warn_limited("ajp-431",
+                             "backend {} server {}: request head too large for one AJP packet: header {} has {} bytes, "
+                             "packet_size {} is needed",
                              server.backend(), server.name(), why.header, why.header_size, why.packet_size_needed);
   return util::Failure(util::Error{.kind = ErrorKind::limit,
                                    .source = Source::gateway,
@@ -68,8 +72,8 @@ net::Task<bool> AjpConnection::probe() {
   ajp13::encode_cping(sink);
   iovec piece{bytes.data(), sink.size()};
   const auto deadline = reactor().after(ms(settings_->timeouts.cping));
-  const auto sent =
-      co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.cping), observe::Phase::connect, Source::server);
+  const auto sent = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.cping),
+                                            observe::Phase::connect, Source::server);
   if (!sent) co_return false;
   decoder_.expect_cpong();
   message::Arena scratch;
@@ -130,7 +134,8 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
   const std::span<const char> head(sink.view());
   // ADAPTERS A15, A18: a body packet follows unasked exactly when a content-length above 0 was sent.
   if (request.body.kind == BodyKind::exact) {
-    const auto first = co_await send_body_packet(head, ajp13::request_data_room(settings_->packet_size), http::Patience::none);
+    const auto first =
+        co_await send_body_packet(head, ajp13::request_data_room(settings_->packet_size), http::Patience::none);
     co_return first;
   }
   iovec piece{const_cast<char*>(head.data()), head.size()};
@@ -142,12 +147,13 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
     co_return util::Failure(error);
   }
   piece = {static_cast<char*>(piece.iov_base) + put.bytes, piece.iov_len - put.bytes};
-  const auto rest =
-      co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.idle), observe::Phase::server, Source::server);
+  const auto rest = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.idle),
+                                            observe::Phase::server, Source::server);
   co_return rest;
 }
 
-net::Task<util::Result<void>> AjpConnection::send_body_packet(std::span<const char> head, std::size_t most, http::Patience patience) {
+net::Task<util::Result<void>> AjpConnection::send_body_packet(std::span<const char> head, std::size_t most,
+                                                              http::Patience patience) {
   BodyBatch batch;
   const std::size_t budget = std::min(most, ajp13::request_data_room(settings_->packet_size));
   const auto idle = ms(settings_->timeouts.idle);
@@ -171,14 +177,15 @@ net::Task<util::Result<void>> AjpConnection::send_body_packet(std::span<const ch
     if (bytes > 0) {
       data_header = ajp13::body_header(bytes);
       pieces[count++] = {data_header.data(), data_header.size()};
-      for (const auto& piece : batch.view()) pieces[count++] = {const_cast<char*>(piece.memory.data()), piece.memory.size()};
+      for (const auto& piece : batch.view())
+        pieces[count++] = {const_cast<char*>(piece.memory.data()), piece.memory.size()};
     } else if (body_sent_) {
       ajp13::encode_body_end(end);
       pieces[count++] = {end_packet.data(), end.size()};
     }
     if (count > 0) {
-      const auto put =
-          co_await net::write_all(*stream_, std::span(pieces.data(), count), net::More::no, idle, observe::Phase::server, Source::server);
+      const auto put = co_await net::write_all(*stream_, std::span(pieces.data(), count), net::More::no, idle,
+                                               observe::Phase::server, Source::server);
       if (!put) {
         damaged_ = true;
         co_return util::Failure(put.error());
@@ -227,8 +234,9 @@ util::Result<ajp13::ResponseStep> AjpConnection::decode(message::ResponseHead& h
 }
 
 void AjpConnection::log_decode_error(wire::DecodeError error) const noexcept {
-  observe::log::warn_limited("ajp-decode", "backend {} server {}: AJP response refused: {}; is it an AJP port, and is its packetSize {}?",
-                             server().backend(), server().name(), wire::to_string(error), settings_->packet_size);
+  observe::log::warn_limited(
+      "ajp-decode", "backend {} server {}: AJP response refused: {}; is it an AJP port, and is its packetSize {}?",
+      server().backend(), server().name(), wire::to_string(error), settings_->packet_size);
 }
 
 net::Task<util::Result<void>> AjpConnection::read_head(message::ResponseHead& head) {
@@ -263,7 +271,8 @@ util::Result<bool> AjpConnection::decode_ready(BodyBatch& batch, std::size_t bud
     if (!step) return util::Failure(step.error());
     switch (step->event) {
       case ResponseEvent::body:
-        if (framing_.kind == BodyKind::none) break;  // HEAD, 204, 304: discarded, the connection stays usable (ADAPTERS X11)
+        if (framing_.kind == BodyKind::none)
+          break;  // HEAD, 204, 304: discarded, the connection stays usable (ADAPTERS X11)
         batch.add(step->data);
         content_ += step->data.size();
         taken += step->data.size();
@@ -284,9 +293,11 @@ util::Result<bool> AjpConnection::decode_ready(BodyBatch& batch, std::size_t bud
   return batch.count > 0 || body_ended_;
 }
 
-// Whether what is in hand may wait a moment for what Tomcat sends next: while it is small, and the container did not ask for a flush.
+// Whether what is in hand may wait a moment for what Tomcat sends next: while it is small, and the container did not
+// ask for a flush.
 bool AjpConnection::may_gather(const BodyBatch& batch) const noexcept {
-  return batch.flush == http::Flush::no && !batch.full() && batch.bytes() < kGatherBytes && in_.span().size() - end_ >= kGatherRoom;
+  return batch.flush == http::Flush::no && !batch.full() && batch.bytes() < kGatherBytes &&
+         in_.span().size() - end_ >= kGatherRoom;
 }
 
 net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {
@@ -305,7 +316,8 @@ net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t 
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
     if (gathering && batch.flush == http::Flush::now) break;
     const std::size_t keep = batch.count > 0 ? end_ : 0;
-    const auto more = co_await fill(keep, gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle)));
+    const net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
+    const auto more = co_await fill(keep, deadline);
     if (!more && gathering && more.error().kind == ErrorKind::timeout) break;
     if (!more || !*more) {
       damaged_ = true;

@@ -1,6 +1,7 @@
-// The ajp adapter: AJP/1.3 towards a servlet container (ADAPTERS section 1). The container asks for the request body piece by piece, so one
-// coroutine serves both directions. Tomcat sends head, body and end in packets of their own: what follows within a few milliseconds is
-// gathered, so that a small answer leaves in one send (PERF.md 7). One connection, one exchange at a time; worker's thread.
+// The ajp adapter: AJP/1.3 towards a servlet container (ADAPTERS section 1). The container asks for the request body
+// piece by piece, so one coroutine serves both directions. Tomcat sends head, body and end in packets of their own:
+// what follows within a few milliseconds is gathered, so that a small answer leaves in one send (PERF.md 7). One
+// connection, one exchange at a time; worker's thread.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +38,11 @@ class AjpConnection final : public BackendConnection, private http::BodySource {
   std::shared_ptr<const ServerSettings> settings_;
   ajp13::ResponseDecoder decoder_;
   http::Exchange* exchange_ = nullptr;
-  net::Chunk in_;                    // read and not decoded yet: in_[at_, end_)
+  net::Chunk in_;  // read and not decoded yet: in_[at_, end_)
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  std::uint64_t received_ = 0;       // bytes of this response's packets
-  std::uint64_t content_ = 0;        // bytes of its body
+  std::uint64_t received_ = 0;  // bytes of this response's packets
+  std::uint64_t content_ = 0;   // bytes of its body
   message::BodyFraming framing_;
   message::ResponseHead ignored_;    // where the decoder puts a second head, which it refuses
   std::size_t asked_ = 0;            // a GET_BODY_CHUNK not answered yet

@@ -7,7 +7,8 @@
 
 namespace pontage::upstream {
 
-Backend::Backend(const config::Backend& config, std::vector<std::shared_ptr<BackendServer>> servers, std::size_t workers)
+Backend::Backend(const config::Backend& config, std::vector<std::shared_ptr<BackendServer>> servers,
+                 std::size_t workers)
     : name_(config.name), config_(config), servers_(std::move(servers)) {
   config_.secret.clear();  // the servers have it; copies of secrets are not kept around
   for (const auto& server : config.servers) weights_.push_back(server.weight);
@@ -26,7 +27,8 @@ bool Backend::may_retry(unsigned worker) const noexcept {
   return true;
 }
 
-Backend::Choice::Choice(const Backend& backend, const http::Exchange& exchange) : backend_(&backend), exchange_(&exchange) {}
+Backend::Choice::Choice(const Backend& backend, const http::Exchange& exchange)
+    : backend_(&backend), exchange_(&exchange) {}
 
 const std::shared_ptr<BackendServer>* Backend::Choice::next() {
   const auto& servers = backend_->servers_;

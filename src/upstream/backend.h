@@ -1,5 +1,5 @@
-// Backend: a named set of servers and how one is chosen for an exchange. Immutable after it was built from one configuration; the servers in it
-// outlive it. Shared by all workers (balancer state is per worker).
+// Backend: a named set of servers and how one is chosen for an exchange. Immutable after it was built from one
+// configuration; the servers in it outlive it. Shared by all workers (balancer state is per worker).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class Backend {
  public:
   Backend(const config::Backend& config, std::vector<std::shared_ptr<BackendServer>> servers, std::size_t workers);
 
-  // The servers of one exchange in the order to try them: the one its session names, then the balancer's choices; each once. Servers left out by
-  // health are offered last, so that a request still goes somewhere when all are out.
+  // The servers of one exchange in the order to try them: the one its session names, then the balancer's choices; each
+  // once. Servers left out by health are offered last, so that a request still goes somewhere when all are out.
   class Choice {
    public:
     Choice(const Backend& backend, const http::Exchange& exchange);
@@ -28,7 +28,7 @@ class Backend {
    private:
     const Backend* backend_;
     const http::Exchange* exchange_;
-    std::uint64_t tried_ = 0;   // a bit per server; at most 64 servers take part
+    std::uint64_t tried_ = 0;  // a bit per server; at most 64 servers take part
     bool looked_at_session_ = false;
   };
 

@@ -10,8 +10,8 @@ namespace pontage::upstream {
 
 // A server as the balancer sees it: what may be chosen now, and its share.
 struct Candidate {
-  int weight = 1;       // 0 takes no new sessions
-  bool eligible = true; // not tried yet in this exchange, and usable
+  int weight = 1;        // 0 takes no new sessions
+  bool eligible = true;  // not tried yet in this exchange, and usable
 };
 
 inline constexpr std::size_t kNobody = ~std::size_t{0};
@@ -23,7 +23,8 @@ class Balancer {
   virtual std::size_t pick(std::span<const Candidate> candidates) = 0;
 };
 
-// Smooth weighted round robin: over any run of sum(weights) picks each server gets its weight, spread as evenly as can be.
+// Smooth weighted round robin: over any run of sum(weights) picks each server gets its weight, spread as evenly as can
+// be.
 class RoundRobin final : public Balancer {
  public:
   std::size_t pick(std::span<const Candidate> candidates) override;

@@ -5,7 +5,8 @@
 
 namespace pontage::upstream {
 
-BackendConnection::BackendConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream) noexcept
+BackendConnection::BackendConnection(std::shared_ptr<BackendServer> server,
+                                     std::unique_ptr<net::ByteStream> stream) noexcept
     : stream_(std::move(stream)), server_(std::move(server)) {}
 
 BackendConnection::~BackendConnection() = default;

@@ -1,5 +1,5 @@
-// BackendConnection: one connection to an application server, speaking one adapter's protocol. Leased for one exchange at a time; while
-// idle it belongs to its server's pool and is watched for the server closing it. Worker's thread only.
+// BackendConnection: one connection to an application server, speaking one adapter's protocol. Leased for one exchange
+// at a time; while idle it belongs to its server's pool and is watched for the server closing it. Worker's thread only.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class BackendConnection : public util::ListHook {
   BackendConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream) noexcept;
   virtual ~BackendConnection();
 
-  // Sends the exchange's request and returns the response head with a body that keeps this connection until it is dropped (a bodyless
-  // response gives it back at once). On success the connection has taken itself over from the lease; on error the lease still holds it
-  // and must discard it. Errors carry the retry class (ADAPTERS X12).
+  // Sends the exchange's request and returns the response head with a body that keeps this connection until it is
+  // dropped (a bodyless response gives it back at once). On success the connection has taken itself over from the
+  // lease; on error the lease still holds it and must discard it. Errors carry the retry class (ADAPTERS X12).
   virtual net::Task<util::Result<http::Response>> round_trip(http::Exchange& exchange) = 0;
   // Before an idle connection is used again: false when the protocol's own probe says it is dead (ADAPTERS A28).
   virtual net::Task<bool> probe() { co_return true; }
@@ -61,7 +61,8 @@ class BackendConnection : public util::ListHook {
   bool idle_ = false;
 };
 
-// The right to use one connection for one exchange. Dropping it closes the connection; a completed round_trip has released it.
+// The right to use one connection for one exchange. Dropping it closes the connection; a completed round_trip has
+// released it.
 class Lease {
  public:
   Lease() noexcept = default;

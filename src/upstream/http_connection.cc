@@ -1,9 +1,9 @@
 #include "src/upstream/http_connection.h"
 
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <array>
+
+#include <sys/uio.h>
 
 #include "protocols/http1/encoder.h"
 #include "protocols/message/status.h"
@@ -28,7 +28,8 @@ net::Task<util::Result<http::Response>> HttpConnection::round_trip(http::Exchang
   at_ = end_ = 0;
   in_ = reactor().chunks().take();
   if (exchange.body != nullptr) out_ = reactor().chunks().take();
-  if (!in_ || (exchange.body != nullptr && !out_)) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+  if (!in_ || (exchange.body != nullptr && !out_))
+    co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
   const auto sent = co_await send_request(exchange);
   if (!sent) co_return util::Failure(sent.error());
 
@@ -85,12 +86,13 @@ net::Task<util::Result<void>> HttpConnection::send_head(http::Exchange& exchange
   piece.iov_base = static_cast<char*>(piece.iov_base) + put.bytes;
   piece.iov_len -= put.bytes;
   const auto idle = static_cast<std::uint64_t>(settings_->timeouts.idle.count());
-  const auto rest = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, idle, observe::Phase::server, Source::server);
+  const auto rest =
+      co_await net::write_all(*stream_, {&piece, 1}, net::More::no, idle, observe::Phase::server, Source::server);
   co_return rest;
 }
 
-// The pump's fiber: head and body. A failure here wakes the way itself only when the client is to blame; a server that stops reading may
-// have answered already (CASES U01).
+// The pump's fiber: head and body. A failure here wakes the way itself only when the client is to blame; a server that
+// stops reading may have answered already (CASES U01).
 net::Task<void> HttpConnection::pump_body(http::Exchange& exchange) {
   auto sent = co_await send_head(exchange);
   if (sent) sent = co_await send_body(exchange);
@@ -128,8 +130,8 @@ net::Task<util::Result<void>> HttpConnection::send_body(http::Exchange& exchange
     const bool last = batch.last == http::Last::yes;
     if (chunked && last) pieces[count++] = {const_cast<char*>(kLastChunk.data()), kLastChunk.size()};
     if (count > 0) {
-      const auto put = co_await net::write_all(*stream_, std::span(pieces.data(), count), net::More::no, idle, observe::Phase::server,
-                                               Source::server);
+      const auto put = co_await net::write_all(*stream_, std::span(pieces.data(), count), net::More::no, idle,
+                                               observe::Phase::server, Source::server);
       if (!put) co_return util::Failure(put.error());
       server().count_sent(exchange, bytes);
     }
@@ -148,8 +150,7 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
     }
     if (got.status == net::IoStatus::end) co_return false;
     if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
-    const auto waited = got.status == net::IoStatus::want_read ? co_await stream_->readable(deadline, observe::Phase::server)
-                                                               : co_await stream_->writable(deadline, observe::Phase::server);
+    const auto waited = co_await stream_->wanted(got.status, deadline, observe::Phase::server);
     if (exchange_->pump.failed_by_client()) co_return util::Failure(exchange_->pump.error());
     if (waited == net::WaitResult::timeout && exchange_->pump.active()) {
       // Still uploading: the upload has deadlines of its own.
@@ -160,7 +161,8 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
   }
 }
 
-// A connection that closed before a byte of the response came. On a reused one that is the keep-alive race (ADAPTERS X12 b).
+// A connection that closed before a byte of the response came. On a reused one that is the keep-alive race (ADAPTERS
+// X12 b).
 util::Error HttpConnection::no_response(const http::Exchange& exchange, ErrorKind kind, int os_error) const noexcept {
   util::Error error{.kind = kind, .source = Source::server, .os_error = os_error, .detail = "no response"};
   if (uses() > 0 && received_ == 0) error.retry = util::RetryClass::reused_closed;

@@ -1,5 +1,6 @@
-// The http adapter: HTTP/1.1 towards a server (RFC 9112; ADAPTERS X1-X20). One connection, one exchange at a time. While a request body is
-// still coming, the exchange's pump sends it beside the response being read, so early answers (413, 401) and two-way streams work.
+// The http adapter: HTTP/1.1 towards a server (RFC 9112; ADAPTERS X1-X20). One connection, one exchange at a time.
+// While a request body is still coming, the exchange's pump sends it beside the response being read, so early answers
+// (413, 401) and two-way streams work.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +37,14 @@ class HttpConnection final : public BackendConnection, private http::BodySource 
   http1::ResponseDecoder head_decoder_;
   http1::BodyDecoder body_decoder_;
   http::Exchange* exchange_ = nullptr;
-  net::Chunk in_;                 // what was read and not decoded yet: in_[at_, end_)
-  net::Chunk out_;                // the encoded request head while the pump may still send it
+  net::Chunk in_;   // what was read and not decoded yet: in_[at_, end_)
+  net::Chunk out_;  // the encoded request head while the pump may still send it
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  std::uint64_t received_ = 0;    // bytes of this response
+  std::uint64_t received_ = 0;  // bytes of this response
   message::Persistence persistence_ = message::Persistence::keep_alive;
-  bool request_sent_ = false;     // whole, body included
-  bool damaged_ = false;          // anything irregular: never reuse (ADAPTERS X20)
+  bool request_sent_ = false;  // whole, body included
+  bool damaged_ = false;       // anything irregular: never reuse (ADAPTERS X20)
 };
 
 }  // namespace pontage::upstream

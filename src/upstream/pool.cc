@@ -6,7 +6,8 @@
 
 namespace pontage::upstream {
 
-// One place in the queue. `waiting` belongs to the waiter's worker; the rest is written before the ticket is posted there.
+// One place in the queue. `waiting` belongs to the waiter's worker; the rest is written before the ticket is posted
+// there.
 struct Pool::Ticket {
   net::Reactor* reactor = nullptr;
   Waiting* waiting = nullptr;
@@ -94,8 +95,9 @@ util::Result<Pool::TicketPtr> Pool::enqueue(net::Reactor& reactor) {
   bool open_now = false;
   {
     const std::lock_guard guard(lock_);
-    const bool nobody_waits = queue_head_ == queue_.size();
-    if (nobody_waits && idle_total_ == 0 && open_ < limits_.max) {  // it changed since try_acquire looked
+    // Waiting is only for those who will get an idle connection of another worker, or when no more may be opened.
+    const auto waiting = static_cast<int>(queue_.size() - queue_head_);
+    if (waiting >= idle_total_ && open_ < limits_.max) {
       ++open_;
       open_now = true;
     } else if (queue_.size() - queue_head_ >= static_cast<std::size_t>(limits_.queue)) {

@@ -1,10 +1,13 @@
-// The pool of one server, for the whole process: how many connections are open, which are idle on which worker, and who waits.
+// The pool of one server, for the whole process: how many connections are open, which are idle on which worker, and who
+// waits.
 //
 // Written invariants (tests/unit/upstream):
 //  - open_ counts idle, leased and connecting connections and never exceeds `max`.
-//  - No request waits while a connection to the server is idle anywhere: nobody takes an idle one past a non-empty queue, and whoever
+//  - No request waits while a connection to the server is idle anywhere: nobody takes an idle one past a non-empty
+//  queue, and whoever
 //    joins the queue recalls the workers that keep idle ones.
-//  - A waiter leaves the queue under the lock, exactly once: granted, or withdrawn. A grant that finds its waiter gone passes on.
+//  - A waiter leaves the queue under the lock, exactly once: granted, or withdrawn. A grant that finds its waiter gone
+//  passes on.
 // Idle lists belong to their worker's thread; counts, queue and cap change under lock_.
 #pragma once
 
@@ -87,7 +90,7 @@ class Pool {
   mutable std::mutex lock_;
   // Guarded by lock_:
   PoolLimits limits_;
-  std::vector<int> idle_;       // idle connections by worker
+  std::vector<int> idle_;         // idle connections by worker
   std::vector<TicketPtr> queue_;  // a ring would save moves; the queue is short or the service is down
   std::size_t queue_head_ = 0;
   int open_ = 0;

@@ -1,5 +1,6 @@
-// Registry: the servers of all backends, which outlive configurations. A reload asks for the servers it names: known ones (same backend, name and
-// URL) come back with their pools, counters and health; those no longer named are retired. Control thread only.
+// Registry: the servers of all backends, which outlive configurations. A reload asks for the servers it names: known
+// ones (same backend, name and URL) come back with their pools, counters and health; those no longer named are retired.
+// Control thread only.
 #pragma once
 
 #include <map>
@@ -21,7 +22,8 @@ class Registry {
 
   // The backends of a configuration, in its order. Servers it shares with the present one take its settings at once.
   std::vector<std::shared_ptr<const Backend>> bind(const config::Config& config);
-  // Everything that was not named by the last bind() is retired: idle connections close, busy ones after their exchange.
+  // Everything that was not named by the last bind() is retired: idle connections close, busy ones after their
+  // exchange.
   void retire_unnamed();
   // Closes every idle connection, for the end of the process.
   void retire_all();
@@ -32,7 +34,8 @@ class Registry {
     std::uint64_t watch = 0;
     std::uint64_t named = 0;  // the last bind() that wanted it
   };
-  std::shared_ptr<BackendServer> server_for(const config::Config& config, const config::Backend& backend, const config::Server& server);
+  std::shared_ptr<BackendServer> server_for(const config::Config& config, const config::Backend& backend,
+                                            const config::Server& server);
 
   std::vector<net::Reactor*> workers_;
   observe::Metrics* metrics_;

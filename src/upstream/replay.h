@@ -1,5 +1,6 @@
-// A request body that can be sent again: what was pulled from the client is kept, up to 64 KiB, until the first byte of a response
-// (ADAPTERS X14). Past that, or once told to stop, it only passes on. Lives in the exchange's arena; worker's thread.
+// A request body that can be sent again: what was pulled from the client is kept, up to 64 KiB, until the first byte of
+// a response (ADAPTERS X14). Past that, or once told to stop, it only passes on. Lives in the exchange's arena;
+// worker's thread.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +38,10 @@ class ReplayBody final : public http::BodySource {
   message::Arena* arena_;
   Kept* first_ = nullptr;
   Kept* last_ = nullptr;
-  Kept* next_ = nullptr;     // what rewind() made due again, from offset_ on
+  Kept* next_ = nullptr;  // what rewind() made due again, from offset_ on
   std::size_t offset_ = 0;
   std::size_t kept_ = 0;
-  bool ended_ = false;       // the source gave its last batch
+  bool ended_ = false;  // the source gave its last batch
   bool overflowed_ = false;
 };
 

@@ -22,8 +22,12 @@ constexpr std::uint64_t kProbeAfterIdleMs = 1000;  // ADAPTERS A28: probe before
 
 }  // namespace
 
-BackendServer::BackendServer(std::string backend, ServerSettings settings, std::vector<net::Reactor*> workers, observe::Metrics& metrics)
-    : backend_(std::move(backend)), name_(settings.name), adapter_(settings.url.adapter), pool_(*this, std::move(workers)) {
+BackendServer::BackendServer(std::string backend, ServerSettings settings, std::vector<net::Reactor*> workers,
+                             observe::Metrics& metrics)
+    : backend_(std::move(backend)),
+      name_(settings.name),
+      adapter_(settings.url.adapter),
+      pool_(*this, std::move(workers)) {
   const auto& b = backend_;
   const auto& n = name_;
   series_ = {.requests = metrics.counter(Family::backend_server_requests_total, b, n),
@@ -37,7 +41,8 @@ BackendServer::BackendServer(std::string backend, ServerSettings settings, std::
              .retry_not_sent = metrics.counter(Family::backend_retries_total, b, "not_sent"),
              .retry_reused = metrics.counter(Family::backend_retries_total, b, "reused_closed"),
              .queue = metrics.histogram(Family::backend_queue_duration_seconds, b)};
-  gauges_.push_back(metrics.callback_gauge(Family::backend_connections, {b, n, "idle"}, [this] { return double(pool_.gauges().idle); }));
+  gauges_.push_back(metrics.callback_gauge(Family::backend_connections, {b, n, "idle"},
+                                           [this] { return double(pool_.gauges().idle); }));
   gauges_.push_back(metrics.callback_gauge(Family::backend_connections, {b, n, "busy"}, [this] {
     const auto now = pool_.gauges();
     return double(now.open - now.idle);
@@ -46,8 +51,10 @@ BackendServer::BackendServer(std::string backend, ServerSettings settings, std::
     const auto now = pool_.gauges();
     return double(now.open - now.idle + now.waiting);
   }));
-  gauges_.push_back(metrics.callback_gauge(Family::backend_queue_length, {b}, [this] { return double(pool_.gauges().waiting); }));
-  gauges_.push_back(metrics.callback_gauge(Family::backend_server_weight, {b, n}, [this] { return double(this->settings()->weight); }));
+  gauges_.push_back(
+      metrics.callback_gauge(Family::backend_queue_length, {b}, [this] { return double(pool_.gauges().waiting); }));
+  gauges_.push_back(metrics.callback_gauge(Family::backend_server_weight, {b, n},
+                                           [this] { return double(this->settings()->weight); }));
   gauges_.push_back(metrics.callback_gauge(Family::backend_server_up, {b, n}, [this] {
     return resolved() && usable(util::monotonic_ns() / 1'000'000) ? 1.0 : 0.0;
   }));
@@ -94,7 +101,7 @@ std::unique_ptr<BackendConnection> BackendServer::make_connection(std::unique_pt
   return nullptr;
 }
 
-net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange) {
+net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange, LeaseKind kind) {
   for (;;) {
     auto granted = co_await pool_.acquire(exchange.reactor());
     if (!granted) {
@@ -102,33 +109,28 @@ net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange) {
       if (error.kind != ErrorKind::cancelled) error.retry = RetryClass::not_sent;
       co_return util::Failure(error);
     }
+    if (kind == LeaseKind::fresh) granted->connection.reset();  // its place is used for the new one
     if (!granted->connection) {
       auto opened = co_await connect(exchange);
       co_return opened;
     }
     Lease lease(std::move(granted->connection));
     const bool rested = exchange.reactor().now_ms() - lease->idle_since_ms() > kProbeAfterIdleMs;
+    bool alive = true;
+    if (rested) alive = co_await lease->probe();
     // A dead one is discarded by the lease; the next turn of the loop takes another or opens one.
-    if (rested && !co_await lease->probe()) continue;
+    if (!alive) continue;
     exchange.metrics->add(series_.reused);
     co_return std::move(lease);
   }
-}
-
-net::Task<util::Result<Lease>> BackendServer::lease_fresh(http::Exchange& exchange) {
-  // The retry after a reused connection closed takes the place that connection had.
-  auto granted = co_await pool_.acquire(exchange.reactor());
-  if (!granted) co_return util::Failure(granted.error());
-  granted->connection.reset();  // its place is used for the new one
-  auto opened = co_await connect(exchange);
-  co_return opened;
 }
 
 // Opens a connection; the caller has a counted place in the pool for it.
 net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) {
   net::Reactor& reactor = exchange.reactor();
   const auto all = addresses();
-  util::Error error{.kind = ErrorKind::unresolved, .source = Source::server, .retry = RetryClass::not_sent, .detail = "name"};
+  util::Error error{
+      .kind = ErrorKind::unresolved, .source = Source::server, .retry = RetryClass::not_sent, .detail = "name"};
   const auto patience = static_cast<std::uint64_t>(settings()->timeouts.connect.count());
   const std::size_t first = address_turn_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -137,7 +139,8 @@ net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) 
       note_connected();
       exchange.metrics->add(series_.fresh);
       Lease lease(make_connection(std::move(*opened)));
-      if (co_await lease->probe()) co_return std::move(lease);
+      const bool alive = co_await lease->probe();
+      if (alive) co_return std::move(lease);
       // lease's discard frees the place
       note_connect_failure(reactor.now_ms());
       co_return util::Failure(util::Error{
@@ -164,7 +167,9 @@ void BackendServer::note_connected() noexcept {
   out_until_ms_.store(0, std::memory_order_relaxed);
 }
 
-void BackendServer::note_stale() noexcept { stale_.fetch_add(1, std::memory_order_relaxed); }
+void BackendServer::note_stale() noexcept {
+  stale_.fetch_add(1, std::memory_order_relaxed);
+}
 
 std::string_view BackendServer::adapter_name() const noexcept {
   return adapter_ == config::Adapter::ajp ? "ajp" : "http";

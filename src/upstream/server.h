@@ -1,5 +1,5 @@
-// BackendServer: one application server of a backend. Its pool, addresses, health and counters belong to (backend, server name or URL) and
-// outlive configuration snapshots. Shared by all workers; the members say what guards them.
+// BackendServer: one application server of a backend. Its pool, addresses, health and counters belong to (backend,
+// server name or URL) and outlive configuration snapshots. Shared by all workers; the members say what guards them.
 #pragma once
 
 #include <atomic>
@@ -30,16 +30,18 @@ struct ServerSettings {
   wire::HeadLimits response_limits;
 };
 
+enum class LeaseKind : std::uint8_t { any, fresh };
+
 class BackendServer : public std::enable_shared_from_this<BackendServer> {
  public:
-  BackendServer(std::string backend, ServerSettings settings, std::vector<net::Reactor*> workers, observe::Metrics& metrics);
+  BackendServer(std::string backend, ServerSettings settings, std::vector<net::Reactor*> workers,
+                observe::Metrics& metrics);
   ~BackendServer();
 
-  // A pooled connection that is known to be alive, or a fresh one. Errors: queue_full, queue_timeout, refused, unresolved, timeout, overload,
-  // cancelled; all of class not_sent.
-  net::Task<util::Result<Lease>> lease(http::Exchange& exchange);
-  // Always a fresh connection: for the one retry after a reused one closed (ADAPTERS X12 b).
-  net::Task<util::Result<Lease>> lease_fresh(http::Exchange& exchange);
+  // A pooled connection that is known to be alive, or a fresh one. Errors: queue_full, queue_timeout, refused,
+  // unresolved, timeout, overload, cancelled; all of class not_sent. `fresh`: never a pooled one, for the one retry
+  // after a reused connection closed (ADAPTERS X12 b).
+  net::Task<util::Result<Lease>> lease(http::Exchange& exchange, LeaseKind kind);
 
   std::unique_ptr<BackendConnection> make_connection(std::unique_ptr<net::ByteStream> stream);
   Pool& pool() noexcept { return pool_; }
@@ -55,7 +57,8 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   void set_addresses(std::vector<net::Address> addresses);
   bool resolved() const;
 
-  // Health, passive: after failed connects the server is left out for a while that doubles from 1 s to 30 s; one success ends it (ADAPTERS X19).
+  // Health, passive: after failed connects the server is left out for a while that doubles from 1 s to 30 s; one
+  // success ends it (ADAPTERS X19).
   bool usable(std::uint64_t now_ms) const noexcept { return now_ms >= out_until_ms_.load(std::memory_order_relaxed); }
   void note_connect_failure(std::uint64_t now_ms) noexcept;
   void note_connected() noexcept;
@@ -70,10 +73,10 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   void count_sent(http::Exchange& exchange, std::uint64_t payload) const noexcept;
   void count_received(http::Exchange& exchange, std::uint64_t payload) const noexcept;
 
-
  private:
   struct Series {
-    observe::SeriesId requests, errors, picks, retries, bytes_in, bytes_out, reused, fresh, retry_not_sent, retry_reused;
+    observe::SeriesId requests, errors, picks, retries, bytes_in, bytes_out, reused, fresh, retry_not_sent,
+        retry_reused;
     observe::HistogramId queue;
   };
   net::Task<util::Result<std::unique_ptr<net::ByteStream>>> open(http::Exchange& exchange);

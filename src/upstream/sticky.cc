@@ -4,7 +4,8 @@
 
 namespace pontage::upstream::detail {
 
-bool next_path_parameter(std::string_view path, std::string_view name, std::size_t& from, std::string_view& value) noexcept {
+bool next_path_parameter(std::string_view path, std::string_view name, std::size_t& from,
+                         std::string_view& value) noexcept {
   for (;;) {
     const auto semicolon = path.find(';', from);
     if (semicolon == std::string_view::npos) return false;

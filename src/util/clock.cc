@@ -16,8 +16,12 @@ std::atomic<std::uint64_t> ns_per_cycle_q32{0};
 
 }  // namespace
 
-std::uint64_t monotonic_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
-std::uint64_t realtime_ns() noexcept { return read_clock(CLOCK_REALTIME); }
+std::uint64_t monotonic_ns() noexcept {
+  return read_clock(CLOCK_MONOTONIC);
+}
+std::uint64_t realtime_ns() noexcept {
+  return read_clock(CLOCK_REALTIME);
+}
 
 void calibrate_cycles() noexcept {
   if (ns_per_cycle_q32.load(std::memory_order_relaxed) != 0) return;

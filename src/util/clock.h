@@ -1,5 +1,5 @@
-// Time as cheaply as it can be had: CPU cycles for the ledger (one instruction), converted with a rate measured once at start.
-// Any thread.
+// Time as cheaply as it can be had: CPU cycles for the ledger (one instruction), converted with a rate measured once at
+// start. Any thread.
 #pragma once
 
 #include <cstdint>

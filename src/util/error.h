@@ -1,5 +1,6 @@
-// What went wrong in one exchange, where, and whether it may be tried elsewhere (ADAPTERS X12). A small value that travels up as
-// the error side of Result<T>; statuses, log reasons and metric labels are made from it in src/http/error_page.
+// What went wrong in one exchange, where, and whether it may be tried elsewhere (ADAPTERS X12). A small value that
+// travels up as the error side of Result<T>; statuses, log reasons and metric labels are made from it in
+// src/http/error_page.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,22 @@
 namespace pontage::util {
 
 enum class ErrorKind : std::uint8_t {
-  closed,            // end of stream where more was due
-  reset,             // the peer reset the connection
+  closed,  // end of stream where more was due
+  reset,   // the peer reset the connection
   timeout,
-  cancelled,         // client gone, drain deadline
-  refused,           // connect failed
-  unresolved,        // the name does not resolve (yet)
-  protocol,          // what came in is illegal: see decode
-  limit,             // legal, but over a limit: see decode or detail
+  cancelled,   // client gone, drain deadline
+  refused,     // connect failed
+  unresolved,  // the name does not resolve (yet)
+  protocol,    // what came in is illegal: see decode
+  limit,       // legal, but over a limit: see decode or detail
   queue_full,
   queue_timeout,
-  no_server,         // every server is down, or there is none
-  too_large,         // body over its limit
-  too_slow,          // body under the minimum rate
-  unsupported,       // legal, but not served: CONNECT, Upgrade over AJP
-  overload,          // out of descriptors or memory
-  io,                // any other system error
+  no_server,    // every server is down, or there is none
+  too_large,    // body over its limit
+  too_slow,     // body under the minimum rate
+  unsupported,  // legal, but not served: CONNECT, Upgrade over AJP
+  overload,     // out of descriptors or memory
+  io,           // any other system error
 };
 
 enum class Source : std::uint8_t { client, server, gateway };
@@ -38,9 +39,9 @@ struct Error {
   ErrorKind kind = ErrorKind::io;
   Source source = Source::gateway;
   RetryClass retry = RetryClass::none;
-  int os_error = 0;                                 // errno, 0 when there is none
+  int os_error = 0;                                         // errno, 0 when there is none
   wire::DecodeError decode = wire::DecodeError::truncated;  // for protocol and limit
-  std::string_view detail{};                        // a static text that names the step or the limit; never a secret
+  std::string_view detail{};  // a static text that names the step or the limit; never a secret
 };
 
 std::string_view to_string(ErrorKind kind) noexcept;

@@ -1,5 +1,5 @@
-// A doubly linked list of things that carry their own links: no allocation, O(1) removal from anywhere. A thing leaves its list by
-// itself when destroyed. One thread at a time (or under the owner's lock).
+// A doubly linked list of things that carry their own links: no allocation, O(1) removal from anywhere. A thing leaves
+// its list by itself when destroyed. One thread at a time (or under the owner's lock).
 #pragma once
 
 #include <cstddef>

@@ -44,7 +44,8 @@ TEST(ServerUrls, ListsTheKnownSchemes) {
 }
 
 TEST(ServerUrls, RefusesPathsUsersAndBadPorts) {
-  for (const auto* text : {"http://app/x", "http://app?x", "http://u:p@app", "http://app:65536", "http://", "http:app", "http://a b"}) {
+  for (const auto* text :
+       {"http://app/x", "http://app?x", "http://u:p@app", "http://app:65536", "http://", "http:app", "http://a b"}) {
     EXPECT_FALSE(parse_server_url(text)) << text;
   }
   EXPECT_EQ(parse_server_url("http://user:hunter2@app").error().find("hunter2"), std::string::npos);
@@ -66,14 +67,16 @@ TEST(Binds, AcceptsAddressesAndSockets) {
 }
 
 TEST(Binds, RefusesWhatCannotBeBound) {
-  for (const auto* text : {"", "80", ":", ":65536", ":x", "example.org:80", "::1:80", "http://x:80", "unix:x", "unix:", "[127.0.0.1]:80"}) {
+  for (const auto* text : {"", "80", ":", ":65536", ":x", "example.org:80", "::1:80", "http://x:80", "unix:x",
+                           "unix:", "[127.0.0.1]:80"}) {
     EXPECT_NE(bind_error(text), "") << text;
   }
   EXPECT_NE(bind_error("8080").find("`:8080`"), std::string::npos);
 }
 
 TEST(Networks, AcceptsAddressesAndBlocks) {
-  for (const auto* text : {"10.0.0.0/8", "192.0.2.1", "::1", "fd00::/8", "0.0.0.0/0"}) EXPECT_EQ(network_error(text), "") << text;
+  for (const auto* text : {"10.0.0.0/8", "192.0.2.1", "::1", "fd00::/8", "0.0.0.0/0"})
+    EXPECT_EQ(network_error(text), "") << text;
   for (const auto* text : {"10.0.0.0/33", "fd00::/129", "example.org", "", "10.0.0.0/", "10.0.0.0/-1", "10.0.0/8"}) {
     EXPECT_NE(network_error(text), "") << text;
   }

@@ -18,7 +18,9 @@ inline std::vector<std::string> problems_of(const Loaded& loaded) {
   return out;
 }
 
-inline std::vector<std::string> problems_of(std::string_view text) { return problems_of(load_text("t.yaml", text)); }
+inline std::vector<std::string> problems_of(std::string_view text) {
+  return problems_of(load_text("t.yaml", text));
+}
 
 // A text that is fine by itself, for tests of one key more.
 inline std::string with(std::string_view more) {
@@ -31,6 +33,8 @@ inline std::string with_backend(std::string_view keys) {
 }
 
 // The same for keys of one route, each line indented by four spaces; the first stands behind the dash.
-inline std::string with_route(std::string_view keys) { return "listeners: [\":8080\"]\nroutes:\n  - " + std::string(keys) + "\n"; }
+inline std::string with_route(std::string_view keys) {
+  return "listeners: [\":8080\"]\nroutes:\n  - " + std::string(keys) + "\n";
+}
 
 }  // namespace pontage::config

@@ -1,8 +1,8 @@
 #include "src/config/scalars.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+
+#include <gtest/gtest.h>
 
 namespace pontage::config {
 namespace {
@@ -17,7 +17,8 @@ TEST(Scalars, ReadsDurationsOfEveryUnit) {
 }
 
 TEST(Scalars, RefusesDurationsWithoutUnitAndWithFractions) {
-  for (const auto* text : {"10", "1.5s", "", "s", "-1s", "10 s", "10sec", "010s", "1e3s", "99999999999999999d", "0x10s"}) {
+  for (const auto* text :
+       {"10", "1.5s", "", "s", "-1s", "10 s", "10sec", "010s", "1e3s", "99999999999999999d", "0x10s"}) {
     EXPECT_FALSE(parse_duration(text)) << text;
   }
 }
@@ -35,7 +36,9 @@ TEST(Scalars, SuggestsTheUnitThatWasMeant) {
   EXPECT_NE(parse_duration("10sec").error().find("`10s`"), std::string::npos);
 }
 
-TEST(Scalars, RefusesSizesThatOverflow) { EXPECT_FALSE(parse_size("9223372036854775807KiB")); }
+TEST(Scalars, RefusesSizesThatOverflow) {
+  EXPECT_FALSE(parse_size("9223372036854775807KiB"));
+}
 
 TEST(Scalars, ReadsRatesAndPercents) {
   EXPECT_EQ(*parse_rate("240B/s"), 240);
@@ -58,7 +61,8 @@ TEST(Scalars, ReadsDecimalIntegersOnly) {
 }
 
 TEST(Scalars, FormatsWhatItReads) {
-  for (const auto* text : {"250ms", "10s", "2m", "1h", "1d", "0s"}) EXPECT_EQ(format_duration(*parse_duration(text)), text);
+  for (const auto* text : {"250ms", "10s", "2m", "1h", "1d", "0s"})
+    EXPECT_EQ(format_duration(*parse_duration(text)), text);
   for (const auto* text : {"512B", "8KiB", "10MiB", "1GiB", "0B"}) EXPECT_EQ(format_size(*parse_size(text)), text);
 }
 

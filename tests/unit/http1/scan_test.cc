@@ -40,6 +40,19 @@ TEST(Scan, AgreesWithItsTwinOnEveryByte) {
   }
 }
 
+TEST(Scan, FindsTheFirstColonAtEveryLength) {
+  for (std::size_t length = 0; length < 50; ++length) {
+    std::string text(length, 'n');
+    EXPECT_EQ(find_colon(text.data(), text.data() + length), text.data() + length);
+    for (std::size_t at = 0; at < length; ++at) {
+      text.replace(at, std::string::npos, length - at, ':');
+      EXPECT_EQ(find_colon(text.data(), text.data() + length), text.data() + at);
+      EXPECT_EQ(find_colon_scalar(text.data(), text.data() + length), text.data() + at);
+      text.replace(at, std::string::npos, length - at, 'n');
+    }
+  }
+}
+
 // The input ends where an unreadable page starts.
 TEST(Scan, NeverReadsPastTheEnd) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -50,6 +63,7 @@ TEST(Scan, NeverReadsPastTheEnd) {
   for (std::size_t length = 0; length < 100; ++length) {
     for (char* c = guard - length; c != guard; ++c) *c = 'v';
     EXPECT_EQ(find_control(guard - length, guard), guard);
+    EXPECT_EQ(find_colon(guard - length, guard), guard);
   }
   munmap(map, 2 * page);
 }

@@ -83,6 +83,20 @@ TEST(Target, RefusesWhatNoUriHolds) {
   EXPECT_FALSE(parse_target(std::string_view("/\0", 2), Method::get));
 }
 
+// Wide and narrow checks of the bytes agree wherever a byte stands.
+TEST(Target, RefusesABadByteAtEveryPlace) {
+  for (std::size_t length = 1; length < 40; ++length) {
+    for (std::size_t at = 1; at < length; ++at) {
+      for (int c = 0; c < 256; ++c) {
+        std::string text(length, '/');
+        text[at] = static_cast<char>(c);
+        const bool good = c > 0x20 && c < 0x7f && c != '#' && c != '"' && c != '<' && c != '>';
+        ASSERT_EQ(parse_target(text, Method::get).has_value(), good) << c << " at " << at << " of " << length;
+      }
+    }
+  }
+}
+
 // Browsers send these unescaped.
 TEST(Target, AcceptsThePunctuationThatBrowsersSend) {
   EXPECT_TRUE(parse_target("/a|b\\c?[x]={y}|z^`'", Method::get));
