@@ -150,11 +150,9 @@ void AjpSession::begin(const message::ResponseHead& head) {
   bool fits = true;
   work_->out.encode([&](wire::Sink& sink) { fits = ajp13::encode_send_headers(sink, head, packet_size_).has_value(); });
   if (fits) return;
-  silent_ = true;
-  message::ResponseHead too_big;
-  too_big.status = 500;
-  too_big.body = {BodyKind::exact, 0};
-  work_->out.encode([&](wire::Sink& sink) { (void)ajp13::encode_send_headers(sink, too_big, packet_size_); });
+  // No packet can tell this head, so nothing is told: the gateway finds the connection ended.
+  silent_ = ended_ = true;
+  after_ = After::linger;
 }
 
 void AjpSession::write(std::string_view piece) {
@@ -186,7 +184,7 @@ net::Task<Done> AjpSession::finish() {
     const auto taken = co_await take_packet();
     if (!taken) co_return taken;
   }
-  if (ended_) co_return Done{};
+  if (ended_) co_return Done{};  // in a way of its own
   const Reuse reuse = after_ == After::keep ? reuse_ : Reuse::no;
   work_->out.encode([reuse](wire::Sink& sink) { ajp13::encode_end_response(sink, reuse); });
   if (reuse == Reuse::no && after_ == After::keep) after_ = After::close;

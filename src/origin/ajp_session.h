@@ -48,7 +48,7 @@ class AjpSession final : public Session {
   bool begun_ = false;      // SEND_HEADERS is written
   bool silent_ = false;     // no body bytes may go out: HEAD, 204, 304
   bool body_done_ = false;  // the gateway has nothing more
-  bool ended_ = false;      // a fault ended the answer in its own way
+  bool ended_ = false;      // no END_RESPONSE is due: a fault ended the answer, or no packet can hold its head
 };
 
 }  // namespace pontage::origin
