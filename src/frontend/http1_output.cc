@@ -209,8 +209,9 @@ net::Task<util::Result<void>> Http1Output::send_file(const Piece& piece) {
       turn_budget -= put.bytes;
     } else if (left > 0) {
       turn_budget = 2 * 1024 * 1024;
-      if (co_await net::Yield() == net::WaitResult::cancelled)
-        co_return util::fail(ErrorKind::cancelled, Source::client, "send");
+      net::Yield others_first;
+      const auto yielded = co_await others_first;
+      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "send");
     }
   }
   co_return util::Result<void>{};

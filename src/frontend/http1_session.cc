@@ -255,7 +255,8 @@ net::Task<void> Http1Session::linger() {
     }
     if (got.status != net::IoStatus::want_read) co_return;
     input_.relax();
-    if (co_await stream_->readable(deadline, observe::Phase::client) != WaitResult::ready) co_return;
+    const auto waited = co_await stream_->readable(deadline, observe::Phase::client);
+    if (waited != WaitResult::ready) co_return;
   }
 }
 

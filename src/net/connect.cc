@@ -43,7 +43,9 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
     if (os_error == EAGAIN && address.is_unix()) {
       const Deadline soon = reactor.after(10);
       if (soon >= deadline) co_return refused(os_error);
-      if (co_await Pause(soon, observe::Phase::connect) == WaitResult::cancelled) {
+      Pause pause(soon, observe::Phase::connect);
+      const WaitResult paused = co_await pause;
+      if (paused == WaitResult::cancelled) {
         co_return util::fail(util::ErrorKind::cancelled, util::Source::gateway, "connect");
       }
       continue;
