@@ -73,6 +73,7 @@ net::Task<util::Result<Connection>> Http1Output::send(http::Response& response, 
   net::Chunk chunk = host_->reactor().chunks().take();
   if (!chunk) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
   exchange_->outcome.status = response.head.status;
+  body_sent_ = 0;
   const Delimit how = how_ = delimit(response);
   if (how == Delimit::close) keep = Connection::close;
   wire::Sink sink(chunk.span());
