@@ -80,38 +80,9 @@ std::string store_content_type(Target& target, const Value& value) {
   return fine ? std::string{} : "expected a media type such as text/html; charset=utf-8";
 }
 
-}  // namespace
-
-void append_action_keys(std::vector<Key>& keys) {
+void append_fixed_action_keys(std::vector<Key>& keys) {
   keys.insert(keys.end(),
-              {{"routes[].files",
-                Type::group,
-                "",
-                "Serves files: the whole path, after rewrite, below this folder.",
-                &begin_action<FilesAction>,
-                {},
-                {},
-                "root"},
-               {"routes[].files.root",
-                Type::text,
-                "",
-                "The folder; relative to the configuration file.",
-                &store_root,
-                {},
-                {},
-                {},
-                Presence::required},
-               {"routes[].files.index", Type::texts, "index.html",
-                "What a folder is answered with: the first that exists.", &store_index},
-               {"routes[].files.symlinks",
-                Type::choice,
-                "beneath",
-                "Which symbolic links are followed: those that stay beneath the root, all, or none.",
-                &store_symlinks,
-                {},
-                {"beneath", "follow", "none"}},
-               {"routes[].proxy", Type::text, "", "Forwards to a server of this backend.", &store_proxy},
-               {"routes[].redirect",
+              {{"routes[].redirect",
                 Type::group,
                 "",
                 "Sends the client elsewhere.",
@@ -147,6 +118,39 @@ void append_action_keys(std::vector<Key>& keys) {
                {"routes[].respond.body", Type::text, "", "The text.", &store_body},
                {"routes[].respond.content_type", Type::text, "text/plain; charset=utf-8", "Its media type.",
                 &store_content_type}});
+}
+
+}  // namespace
+
+void append_action_keys(std::vector<Key>& keys) {
+  keys.insert(keys.end(), {{"routes[].files",
+                            Type::group,
+                            "",
+                            "Serves files: the whole path, after rewrite, below this folder.",
+                            &begin_action<FilesAction>,
+                            {},
+                            {},
+                            "root"},
+                           {"routes[].files.root",
+                            Type::text,
+                            "",
+                            "The folder; relative to the configuration file.",
+                            &store_root,
+                            {},
+                            {},
+                            {},
+                            Presence::required},
+                           {"routes[].files.index", Type::texts, "index.html",
+                            "What a folder is answered with: the first that exists.", &store_index},
+                           {"routes[].files.symlinks",
+                            Type::choice,
+                            "beneath",
+                            "Which symbolic links are followed: those that stay beneath the root, all, or none.",
+                            &store_symlinks,
+                            {},
+                            {"beneath", "follow", "none"}},
+                           {"routes[].proxy", Type::text, "", "Forwards to a server of this backend.", &store_proxy}});
+  append_fixed_action_keys(keys);
 }
 
 }  // namespace pontage::config

@@ -156,8 +156,11 @@ void append_client_keys(std::vector<Key>& keys) {
                             "240B/s",
                             "The slowest request body, after a grace of 5 s; 0 switches it off.",
                             +[](Target& t) -> U { return t.config->client.min_rate; },
-                            {0, 1024 * kMiB}},
-                           {"limits", Type::group, "", "The largest requests that are served."},
+                            {0, 1024 * kMiB}}});
+}
+
+void append_limit_keys(std::vector<Key>& keys) {
+  keys.insert(keys.end(), {{"limits", Type::group, "", "The largest requests that are served."},
                            {"limits.request_line",
                             Type::size,
                             "8KiB",
@@ -220,6 +223,7 @@ void append_client_keys(std::vector<Key>& keys) {
 void append_global_keys(std::vector<Key>& keys) {
   append_process_keys(keys);
   append_client_keys(keys);
+  append_limit_keys(keys);
   keys.insert(keys.end(), {{"listeners",
                             Type::records,
                             "",

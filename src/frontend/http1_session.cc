@@ -120,6 +120,7 @@ net::Task<Http1Session::Next> Http1Session::serve_one() {
   const SessionSeries& series = host_->series();
   host_->metrics().gauge_add(series.in_flight, 1);
   stream_->watch_hangup(&Http1Session::on_hangup, this);
+  if (stream_->peer_closed()) on_hangup(this);  // it came together with the request
   Next next = Next::close;
   if (head) {
     next = co_await handle_request();

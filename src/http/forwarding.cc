@@ -207,6 +207,16 @@ void encode_forwarded_head(wire::Sink& sink, const Exchange& exchange) {
   http1::encode_end_of_head(sink);
 }
 
+message::HeaderList forwardable_trailers(const message::HeaderList& trailers, message::Arena& arena) {
+  message::HeaderList kept(arena);
+  for (const Header& h : trailers) {
+    // Fields with a meaning of their own come in heads; only what nobody here knows, and a few that are made for it, pass.
+    const bool harmless = h.id == HeaderId::unknown || h.id == HeaderId::etag || h.id == HeaderId::link;
+    if (harmless) kept.add(h.name, h.value, h.id);
+  }
+  return kept;
+}
+
 void strip_response_head(message::ResponseHead& head) {
   const bool bodyless = head.body.kind == message::BodyKind::none && head.status != 204;
   const bool names_fields = connection_names_fields(head.headers);

@@ -118,8 +118,9 @@ void SocketStream::shutdown_write() noexcept {
 }
 
 util::Error wait_error(WaitResult result, util::Source source, std::string_view detail) noexcept {
-  const auto kind = result == WaitResult::timeout ? util::ErrorKind::timeout : util::ErrorKind::cancelled;
-  return {.kind = kind, .source = source, .detail = detail};
+  if (result == WaitResult::timeout) return {.kind = util::ErrorKind::timeout, .source = source, .detail = detail};
+  // Whoever was waited for, it is the client who left (or the drain deadline, which says so itself).
+  return {.kind = util::ErrorKind::cancelled, .source = util::Source::client, .detail = detail};
 }
 
 util::Error io_error(const IoResult& result, util::Source source, std::string_view detail) noexcept {

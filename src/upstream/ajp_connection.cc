@@ -331,7 +331,8 @@ net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t 
 
 void AjpConnection::drop() noexcept {
   in_.reset();
-  const bool clean = body_ended_ && keep_ && body_sent_ && !damaged_ && at_ == end_ && decoder_.done();
+  const bool whole = framing_.kind != BodyKind::exact || content_ == framing_.length;
+  const bool clean = whole && body_ended_ && keep_ && body_sent_ && !damaged_ && at_ == end_ && decoder_.done();
   finish(clean ? Reuse::yes : Reuse::no);
 }
 

@@ -142,6 +142,8 @@ net::Task<util::Result<void>> HttpConnection::send_body(http::Exchange& exchange
 net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
   at_ = end_ = 0;
   for (;;) {
+    // The pump may have failed without this fiber having waited in between.
+    if (exchange_->pump.failed_by_client()) co_return util::Failure(exchange_->pump.error());
     const auto got = stream_->try_read(in_.span());
     if (got.status == net::IoStatus::done) {
       end_ = got.bytes;
@@ -151,7 +153,7 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
     if (got.status == net::IoStatus::end) co_return false;
     if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
     const auto waited = co_await stream_->wanted(got.status, deadline, observe::Phase::server);
-    if (exchange_->pump.failed_by_client()) co_return util::Failure(exchange_->pump.error());
+    if (exchange_->pump.failed_by_client()) continue;
     if (waited == net::WaitResult::timeout && exchange_->pump.active()) {
       // Still uploading: the upload has deadlines of its own.
       deadline = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
@@ -209,7 +211,8 @@ util::Result<void> HttpConnection::decode_ready(BodyBatch& batch, std::size_t bu
     }
     if (step->event == http1::BodyEvent::end) {
       batch.last = http::Last::yes;
-      if (!body_decoder_.trailers().empty()) batch.trailers = &body_decoder_.trailers();
+      trailers_ = http::forwardable_trailers(body_decoder_.trailers(), exchange_->arena);
+      if (!trailers_.empty()) batch.trailers = &trailers_;
       return {};
     }
     batch.add(step->data);

@@ -36,6 +36,7 @@ class HttpConnection final : public BackendConnection, private http::BodySource 
   std::shared_ptr<const ServerSettings> settings_;
   http1::ResponseDecoder head_decoder_;
   http1::BodyDecoder body_decoder_;
+  message::HeaderList trailers_;
   http::Exchange* exchange_ = nullptr;
   net::Chunk in_;   // what was read and not decoded yet: in_[at_, end_)
   net::Chunk out_;  // the encoded request head while the pump may still send it
