@@ -100,7 +100,7 @@ examples() {
   local file
   for file in conf/*.yaml; do
     echo "check $file"
-    build/release/pontage check -c "$file"
+    AJP_SECRET=example build/release/pontage check -c "$file"
   done
   build/release/pontage schema | diff -u conf/pontage.schema.json -
 }

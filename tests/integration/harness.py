@@ -162,7 +162,7 @@ class Gateway(Process):
 
     def read_addresses(self):
         listeners = [line.rsplit(" ", 1)[1] for line in self.lines if line.startswith("listener ")]
-        self.addresses = [split_address(a) for a in listeners]
+        self.addresses = [split_address(a) for a in listeners if not a.startswith("unix:")]
         self.address = self.addresses[0] if self.addresses else None
         self.admin = next((split_address(line.split()[1]) for line in self.lines if line.startswith("admin ")), None)
 
@@ -190,6 +190,12 @@ class Gateway(Process):
         status, text = self.admin_get("/metrics")
         assert status == 200
         return Metrics(text)
+
+    def counts(self, value, name, **labels):
+        """Waits until the metric has the value: counters move when an exchange has ended, a little after its last byte."""
+        def right():
+            return self.metrics().sum(name, **labels) == value
+        eventually(right, f"{name}{labels} to be {value}, not {self.metrics().sum(name, **labels)}", PATIENCE / 4)
 
     def reload(self, config=None, good=True):
         """Reloads by SIGHUP and waits until it has happened."""
@@ -258,7 +264,7 @@ class Response:
 class Client:
     """A raw HTTP/1.1 client: it sends what the test says, byte by byte, and is strict about what comes back."""
 
-    def __init__(self, address, timeout=PATIENCE, receive_buffer=None):
+    def __init__(self, address, timeout=PATIENCE / 2, receive_buffer=None):
         if receive_buffer:
             self.socket = socket.socket(socket.AF_INET)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -434,7 +440,7 @@ def exchange_raw(gateway, data):
 
 
 def run_cli(*args, **options):
-    return subprocess.run([str(BINARY), *map(str, args)], capture_output=True, text=True, timeout=PATIENCE,
+    return subprocess.run([str(BINARY), *map(str, args)], capture_output=True, text=True, errors="replace", timeout=PATIENCE,
                           stdin=subprocess.DEVNULL, **options)
 
 

@@ -1,6 +1,9 @@
 """CASES.md, L and G: balancing, stickiness and the access log."""
 import json
 import re
+import signal
+import socket
+import threading
 
 import pytest
 
@@ -88,9 +91,8 @@ def test_L07_all_refuse_and_it_is_told_at_once_until_one_is_back(start):
     with FakeServer(None) as server:
         port = server.port
     gateway = start(proxy_to(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{refused_port()}"))
-    for _ in range(20):
+    for _ in range(4):
         assert gateway.get("/").status in (502, 503)
-    import socket
 
     def script(connection):
         while True:
@@ -99,7 +101,6 @@ def test_L07_all_refuse_and_it_is_told_at_once_until_one_is_back(start):
     back = FakeServer(script)
     back.listener.close()
     back.listener = socket.create_server(("127.0.0.1", port))
-    import threading
     threading.Thread(target=back._accept, daemon=True).start()
     try:
         eventually(lambda: gateway.get("/").status == 200, "the server that is back")
@@ -180,19 +181,19 @@ def test_G03_a_request_that_its_client_left_is_logged_as_499(logged):
     eventually(lambda: logged.metrics().sum("pontage_backend_server_in_flight") == 1)
     client.close()
     assert fields(logged, logged.log_lines(1)[0])[0] == "499"
-    assert logged.metrics().sum("pontage_backend_server_errors_total") == 0
+    logged.counts(0, "pontage_backend_server_errors_total")
 
 
 def test_the_log_tells_status_target_and_bytes(logged):
     for path in ("/ten.txt", "/app/bytes/1000", "/none", "/app/status/418"):
         logged.get(path)
-    told = [fields(logged, line) for line in logged.log_lines(4)]
-    assert [(s, u) for s, u, _ in told] == [("200", "/ten.txt"), ("200", "/app/bytes/1000"), ("404", "/none"), ("418", "/app/status/418")]
-    assert told[1][2] >= 1000
+    told = {uri: (status, size) for status, uri, size in (fields(logged, line) for line in logged.log_lines(4))}
+    assert {uri: status for uri, (status, _) in told.items()} == {
+        "/ten.txt": "200", "/app/bytes/1000": "200", "/none": "404", "/app/status/418": "418"}
+    assert told["/app/bytes/1000"][1] >= 1000
 
 
 def test_usr1_reopens_the_log(logged):
-    import signal
     logged.get("/ten.txt")
     logged.log_lines(1)
     moved = logged.log_file.with_suffix(".1")

@@ -63,7 +63,7 @@ def test_S02_ranges_of_large_files(gateway, path, size):
 
 
 def test_S02_many_ranges_are_bounded(gateway):
-    response = ranged(gateway, "/3k.bin", "bytes=" + ",".join(f"{i}-{i}" for i in range(0, 2000)))
+    response = ranged(gateway, "/3k.bin", "bytes=" + ",".join(f"{i}-{i}" for i in range(0, 1500)))
     assert response.status in (200, 206, 416)
     assert len(response.body) < 400_000
 
@@ -146,9 +146,10 @@ def test_S13_a_file_from_1970_has_no_last_modified(start, tmp_path):
     gateway = start({"static_cache": {"recheck": "0s"}, "routes": [{"files": str(file.parent)}]})
     first = gateway.get("/old.txt")
     assert first.status == 200 and first.header("Last-Modified") is None
-    file.unlink()
-    file.write_text("two")
-    os.utime(file, (0, 0))
+    new = tmp_path / "new"
+    new.write_text("two")
+    os.utime(new, (0, 0))
+    new.rename(file)
     second = gateway.get("/old.txt", headers={"If-None-Match": first.header("ETag")})
     assert second.status == 200 and second.body == b"two"
 

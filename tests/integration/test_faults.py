@@ -53,7 +53,7 @@ def test_a_fault_has_its_status_and_harms_nobody_else(front, adapter, kind):
         for _ in range(3):
             after = front.get(f"/{adapter}/token?token=clean")
             assert after.status == 200 and after.body.strip() == b"clean"
-    assert front.metrics().sum("pontage_backend_server_up") == 2
+    front.counts(2, "pontage_backend_server_up")
 
 
 def test_a_head_that_comes_slowly_is_waited_for(front):
@@ -74,7 +74,8 @@ def test_early_answers_do_not_wait_for_the_body(front, adapter):
 @pytest.mark.parametrize("size, statuses", [(6000, {200}), (7500, {200, 502}), (60_000, {200, 502}), (200_000, {502})])
 def test_large_response_heads_pass_up_to_the_limit(front, adapter, size, statuses):
     response = front.get(f"/{adapter}/headers/{size}")
-    assert response.status in statuses
+    # Over AJP the origin itself says 500 to what does not fit its packets.
+    assert response.status in statuses | ({500} if adapter == "ajp" and size > 7000 else set())
     assert front.get(f"/{adapter}/status/200").status == 200
 
 

@@ -23,11 +23,11 @@ def test_reload_keeps_connections_and_counters(start):
     with gateway.connect() as client:
         for _ in range(3):
             assert client.request("GET", "/").body == b"one"
-        before = gateway.metrics().sum("pontage_requests_total")
+        gateway.counts(3, "pontage_requests_total")
         gateway.reload(respond("two"))
         assert client.request("GET", "/").body == b"two"
-    assert before == 3 and gateway.metrics().sum("pontage_requests_total") == 4
-    assert gateway.metrics().sum("pontage_config_last_reload_success") == 1
+    gateway.counts(4, "pontage_requests_total")
+    gateway.counts(1, "pontage_config_last_reload_success")
 
 
 def test_reload_keeps_pooled_connections(start):
@@ -46,10 +46,10 @@ def test_a_bad_file_keeps_the_old_configuration(start):
     gateway = start(respond("one"))
     gateway.file.write_text("listeners: [\n")
     gateway.reload(good=False)
-    assert gateway.metrics().sum("pontage_config_last_reload_success") == 0
+    gateway.counts(0, "pontage_config_last_reload_success")
     assert gateway.get("/").body == b"one"
     gateway.reload(respond("two"))
-    assert gateway.metrics().sum("pontage_config_last_reload_success") == 1
+    gateway.counts(1, "pontage_config_last_reload_success")
     assert gateway.get("/").body == b"two"
 
 
@@ -104,7 +104,7 @@ def test_many_reloads_under_load_lose_nothing(start, origin):
     for t in threads:
         t.join(PATIENCE)
     assert not failures and served
-    assert gateway.metrics().sum("pontage_config_reloads_total", result="ok") == 15
+    gateway.counts(15, "pontage_config_reloads_total", result="ok")
 
 
 # ---- drain
@@ -142,10 +142,10 @@ def test_a_drain_lets_requests_finish(start, number):
 
 
 def refuses(gateway):
+    """Whether a new connection is refused, or closed before anything was said."""
     try:
         with Client(gateway.address, timeout=2) as client:
-            client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            return client.closed()
+            return not client.silent(0.05) and client.closed()
     except ConnectionRefusedError:
         return True
 
@@ -210,7 +210,7 @@ def test_a_gateway_out_of_descriptors_sheds_and_recovers(start, origin, site):
         clients.append(client)
     answered = 0
     for client in clients:
-        client.socket.settimeout(0.5)
+        client.socket.settimeout(0.1 * SCALE)
         try:
             client.read_response()
             answered += 1
@@ -252,7 +252,9 @@ def test_descriptors_do_not_leak(start, origin, site):
     gateway = start({**proxy_to(f"http://{origin.http}"), "workers": 1})
     for _ in range(20):
         gateway.get("/bytes/100")
-    before = gateway.descriptors()
+    def beside_the_pool():
+        return gateway.descriptors() - gateway.metrics().sum("pontage_backend_connections")
+    before = beside_the_pool()
     for i in range(200):
         if i % 3 == 0:
             client = gateway.connect()
@@ -260,7 +262,7 @@ def test_descriptors_do_not_leak(start, origin, site):
             client.reset()
         else:
             gateway.get("/fault/short" if i % 3 == 1 else "/bytes/100")
-    eventually(lambda: gateway.descriptors() <= before + 2, f"no more than {before} descriptors")
+    eventually(lambda: beside_the_pool() <= before + 1, f"no more than {before} descriptors")
 
 
 # ---- listeners
@@ -306,13 +308,14 @@ def test_unix_servers_are_reached(start, tmp_path):
 def test_half_close_is_refused_unless_allowed(start, origin):
     for policy, answered in (("allow", True), ("refuse", False)):
         gateway = start({**proxy_to(f"http://{origin.http}"), "listeners": [{"bind": "127.0.0.1:0", "half_close": policy}]})
-        with gateway.connect() as client:
-            client.send("GET /bytes/10?ms=200 HTTP/1.1\r\nHost: a\r\n\r\n")
-            client.finish_sending()
-            if answered:
-                assert len(client.read_response().body) == 10
-            else:
-                assert client.closed()
+        for _ in range(20):  # the end comes together with the request, or a little later
+            with gateway.connect() as client:
+                client.send("GET /bytes/10?ms=50 HTTP/1.1\r\nHost: a\r\n\r\n")
+                client.finish_sending()
+                if answered:
+                    assert len(client.read_response().body) == 10
+                else:
+                    assert client.closed()
 
 
 def test_the_log_names_what_happens(start):

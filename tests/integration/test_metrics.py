@@ -29,6 +29,7 @@ def test_requests_are_counted_by_route_method_and_code(start, origin):
         gateway.get("/fixed")
     gateway.request("POST", "/status/201", body=b"")
     gateway.request("BREW", "/status/418")
+    gateway.counts(5, "pontage_requests_total")
     metrics = gateway.metrics()
     assert metrics.sum("pontage_requests_total", route="fixed", code="200", method="GET") == 3
     assert metrics.sum("pontage_requests_total", route="all", code="201", method="POST", backend="app") == 1
@@ -41,6 +42,7 @@ def test_phases_and_toll_add_up(start, origin):
     gateway = start(proxy_to(f"http://{origin.http}"))
     for _ in range(20):
         gateway.get("/status/200?ms=20")
+    gateway.counts(20, "pontage_requests_total")
     metrics = gateway.metrics()
     total = metrics.sum("pontage_request_duration_seconds_sum")
     phases = metrics.sum("pontage_phase_duration_seconds_sum")
@@ -58,9 +60,10 @@ def test_a_slow_client_is_not_the_gateway_s_toll(start, origin):
         assert client.silent(0.3)
         client.send("cd")
         assert client.read_response().status == 200
+    gateway.counts(1, "pontage_requests_total")
     metrics = gateway.metrics()
     assert metrics.sum("pontage_toll_seconds_sum") < 0.1
-    assert metrics.sum("pontage_request_duration_seconds_sum") >= 0.3
+    assert metrics.sum("pontage_request_duration_seconds_sum") >= 0.25
 
 
 def test_clients_cannot_make_series(start, origin):
@@ -93,6 +96,7 @@ def test_the_file_cache_counts_hits(start, site):
     gateway = start({"workers": 1, "routes": [{"files": str(site)}]})
     for _ in range(5):
         gateway.get("/3k.bin")
+    gateway.counts(5, "pontage_requests_total")
     metrics = gateway.metrics()
     assert metrics.sum("pontage_cache_requests_total", result="hit") >= 3
     assert metrics.sum("pontage_cache_requests_total") == 5

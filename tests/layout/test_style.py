@@ -72,3 +72,19 @@ def test_no_temporary_is_made_inside_an_awaiting_expression():
                 line = code.count("\n", 0, match.start()) + 1
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {' '.join(statement.split())[:140]}")
     assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_no_condition_chooses_between_awaits():
+    """g++ 12.2 destroys the temporaries of `a ? co_await f() : co_await g()` wrongly once one of them suspends.
+
+    Choose the task first and await it, or write if and else.
+    """
+    wrong = []
+    for path in sources():
+        code = strip_comments_and_texts(path.read_text(errors="replace"))
+        for match in re.finditer(r"[?:]\s*co_await\b", code):
+            begin = max(code.rfind(c, 0, match.start()) for c in ";{}") + 1
+            if "?" in code[begin:match.end()]:
+                line = code.count("\n", 0, match.end()) + 1
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {' '.join(code[begin:match.end() + 60].split())[:140]}")
+    assert not wrong, "\n" + "\n".join(wrong)
