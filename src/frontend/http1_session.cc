@@ -117,6 +117,7 @@ net::Task<Http1Session::Next> Http1Session::serve_one() {
   const auto head = co_await read_head();
   if (head && !*head) co_return Next::close;  // the client has ended in good order, or never spoke
   served_ = true;
+  input_.relax();  // nothing followed the head: the buffer serves others while this exchange waits
   const SessionSeries& series = host_->series();
   host_->metrics().gauge_add(series.in_flight, 1);
   stream_->watch_hangup(&Http1Session::on_hangup, this);

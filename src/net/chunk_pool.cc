@@ -1,5 +1,6 @@
 #include "src/net/chunk_pool.h"
 
+#include <algorithm>
 #include <new>
 
 #include <sys/mman.h>
@@ -25,6 +26,7 @@ Chunk ChunkPool::take() noexcept {
   slab->free = node->next;
   ++slab->used;
   --free_;
+  least_free_ = std::min(least_free_, free_);
   if (slab->free == nullptr) unlink(*slab);
   return Chunk(*this, reinterpret_cast<char*>(node));
 }
@@ -56,12 +58,26 @@ void ChunkPool::give_back(char* memory) noexcept {
   --slab->used;
   ++free_;
   if (was_full) link(*slab);
-  if (slab->used == 0 && free_ >= kKeepFree + kChunksPerSlab) {
-    unlink(*slab);
-    free_ -= kChunksPerSlab;
-    mapped_ -= kSlab;
-    munmap(static_cast<void*>(slab), kSlab);
+}
+
+void ChunkPool::trim() noexcept {
+  std::uint32_t spare = least_free_ > kKeepFree ? least_free_ - kKeepFree : 0;
+  for (Slab* slab = available_; slab != nullptr && spare >= kChunksPerSlab;) {
+    Slab* next = slab->next;
+    if (slab->used == 0) {
+      unmap(*slab);
+      spare -= kChunksPerSlab;
+    }
+    slab = next;
   }
+  least_free_ = free_;
+}
+
+void ChunkPool::unmap(Slab& slab) noexcept {
+  unlink(slab);
+  free_ -= kChunksPerSlab;
+  mapped_ -= kSlab;
+  munmap(static_cast<void*>(&slab), kSlab);
 }
 
 void ChunkPool::link(Slab& slab) noexcept {

@@ -1,6 +1,7 @@
 // Buffers of one worker: chunks of 16 KiB cut from slabs. A session or connection holds a chunk only while bytes are in
-// it, so the pool is as large as the work in progress; an empty slab goes back to the kernel when enough others are
-// free. The worker's thread only.
+// it, so the pool is as large as the work in progress and the same few chunks stay in the CPU's cache. Slabs that a
+// whole interval did without go back to the kernel; at once they would be faulted in again by the next burst. The
+// worker's thread only.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +55,8 @@ class ChunkPool {
   // An empty Chunk when the limit is reached or the kernel gives no memory: the caller sheds load.
   Chunk take() noexcept;
   std::size_t bytes_mapped() const noexcept { return mapped_; }
+  // Gives back empty slabs beyond what was needed since the last call. The reactor calls it about once a second.
+  void trim() noexcept;
 
  private:
   friend class Chunk;
@@ -69,17 +72,19 @@ class ChunkPool {
   };
   static constexpr std::size_t kSlab = 512 * 1024;
   static constexpr std::uint32_t kChunksPerSlab = kSlab / kChunk - 1;
-  static constexpr std::uint32_t kKeepFree = 2 * kChunksPerSlab;  // chunks kept for the next burst
+  static constexpr std::uint32_t kKeepFree = kChunksPerSlab;  // chunks kept in any case
 
   Slab* new_slab() noexcept;
   void give_back(char* memory) noexcept;
   void link(Slab& slab) noexcept;
   void unlink(Slab& slab) noexcept;
+  void unmap(Slab& slab) noexcept;
 
   Slab* available_ = nullptr;
   std::size_t limit_;
   std::size_t mapped_ = 0;
   std::uint32_t free_ = 0;
+  std::uint32_t least_free_ = 0;  // since the last trim()
 };
 
 inline std::span<char> Chunk::span() const noexcept {

@@ -11,6 +11,7 @@ namespace pontage::net {
 namespace {
 
 constexpr int kEventsPerTurn = 256;
+constexpr std::uint64_t kTrimMs = 1000;
 constexpr std::uint64_t kLongestSleepMs = 10'000;
 
 int checked(int fd, const char* what) {
@@ -52,6 +53,10 @@ void Reactor::run() {
     if (mail_arrived_) take_mail();
     wheel_.advance(now_ms_);
     run_ready();
+    if (now_ms_ >= trim_at_ms_) {
+      chunks_.trim();
+      trim_at_ms_ = now_ms_ + kTrimMs;
+    }
     if (turn_hook_) turn_hook_(util::cycles() - turn_cycles_);
   }
   take_mail();

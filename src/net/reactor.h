@@ -86,6 +86,7 @@ class Reactor {
   util::IntrusiveList<Wait> ready_;
   std::function<void(util::Cycles)> turn_hook_;
   std::uint64_t now_ms_ = 0;
+  std::uint64_t trim_at_ms_ = 0;
   std::int64_t unix_seconds_ = 0;
   util::Cycles turn_cycles_ = 0;
 

@@ -95,8 +95,6 @@ net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange
   body_sent_ = exchange.body == nullptr;
   at_ = end_ = 0;
   decoder_.reset();
-  in_ = reactor().chunks().take();
-  if (!in_) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
   const auto sent = co_await send_request(exchange);
   if (!sent) co_return util::Failure(sent.error());
 
@@ -127,8 +125,11 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
       .is_tls = exchange.client.scheme == "https",
       .secret = settings_->secret,
       .activation = "ACT"};
-  const bool large = settings_->packet_size > in_.span().size();
-  wire::Sink sink(large ? exchange.arena.chars(settings_->packet_size) : in_.span());
+  const bool large = settings_->packet_size > net::ChunkPool::kChunk;
+  net::Chunk out;
+  if (!large) out = reactor().chunks().take();
+  if (!large && !out) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+  wire::Sink sink(large ? exchange.arena.chars(settings_->packet_size) : out.span());
   const auto encoded = ajp13::encode_forward_request(sink, forward, settings_->packet_size);
   if (!encoded) co_return refusal(encoded.error(), server());
   const std::span<const char> head(sink.view());
@@ -203,7 +204,12 @@ net::Task<util::Result<void>> AjpConnection::send_body_packet(std::span<const ch
 net::Task<util::Result<bool>> AjpConnection::fill(std::size_t keep, net::Deadline deadline) {
   at_ = end_ = keep;
   for (;;) {
-    const auto got = stream_->try_read(in_.span().subspan(keep));
+    net::IoResult got{.status = net::IoStatus::want_read};
+    if (stream_->maybe_readable()) {
+      if (!in_) in_ = reactor().chunks().take();
+      if (!in_) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+      got = stream_->try_read(in_.span().subspan(keep));
+    }
     if (got.status == net::IoStatus::done) {
       end_ = keep + got.bytes;
       received_ += got.bytes;
@@ -211,6 +217,7 @@ net::Task<util::Result<bool>> AjpConnection::fill(std::size_t keep, net::Deadlin
     }
     if (got.status == net::IoStatus::end) co_return false;
     if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
+    if (keep == 0) in_.reset();
     const auto waited = co_await stream_->readable(deadline, observe::Phase::server);
     if (waited != net::WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::server, "receive"));
   }
@@ -297,7 +304,7 @@ util::Result<bool> AjpConnection::decode_ready(BodyBatch& batch, std::size_t bud
 // ask for a flush.
 bool AjpConnection::may_gather(const BodyBatch& batch) const noexcept {
   return batch.flush == http::Flush::no && !batch.full() && batch.bytes() < kGatherBytes &&
-         in_.span().size() - end_ >= kGatherRoom;
+         net::ChunkPool::kChunk - end_ >= kGatherRoom;
 }
 
 net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {

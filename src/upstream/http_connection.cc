@@ -26,10 +26,6 @@ net::Task<util::Result<http::Response>> HttpConnection::round_trip(http::Exchang
   received_ = 0;
   request_sent_ = damaged_ = false;
   at_ = end_ = 0;
-  in_ = reactor().chunks().take();
-  if (exchange.body != nullptr) out_ = reactor().chunks().take();
-  if (!in_ || (exchange.body != nullptr && !out_))
-    co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
   const auto sent = co_await send_request(exchange);
   if (!sent) co_return util::Failure(sent.error());
 
@@ -66,7 +62,9 @@ net::Task<util::Result<void>> HttpConnection::send_request(http::Exchange& excha
 }
 
 net::Task<util::Result<void>> HttpConnection::send_head(http::Exchange& exchange) {
-  wire::Sink sink(out_ ? out_.span() : in_.span());
+  out_ = reactor().chunks().take();
+  if (!out_) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+  wire::Sink sink(out_.span());
   http::encode_forwarded_head(sink, exchange);
   if (sink.overflowed()) {
     // A head larger than a chunk is rare: encode it in the arena, where there is room for everything the limits allow.
@@ -76,7 +74,10 @@ net::Task<util::Result<void>> HttpConnection::send_head(http::Exchange& exchange
   }
   iovec piece{const_cast<char*>(sink.view().data()), sink.view().size()};
   const auto put = stream_->try_write({&piece, 1}, net::More::no);
-  if (put.status == net::IoStatus::done && put.bytes == piece.iov_len) co_return util::Result<void>{};
+  if (put.status == net::IoStatus::done && put.bytes == piece.iov_len) {
+    out_.reset();
+    co_return util::Result<void>{};
+  }
   if (put.status == net::IoStatus::error) {
     util::Error error = net::io_error(put, Source::server, "send");
     // Not a byte was taken: the server had closed already.
@@ -88,6 +89,7 @@ net::Task<util::Result<void>> HttpConnection::send_head(http::Exchange& exchange
   const auto idle = static_cast<std::uint64_t>(settings_->timeouts.idle.count());
   const auto rest =
       co_await net::write_all(*stream_, {&piece, 1}, net::More::no, idle, observe::Phase::server, Source::server);
+  out_.reset();
   co_return rest;
 }
 
@@ -144,7 +146,13 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
   for (;;) {
     // The pump may have failed without this fiber having waited in between.
     if (exchange_->pump.failed_by_client()) co_return util::Failure(exchange_->pump.error());
-    const auto got = stream_->try_read(in_.span());
+    net::IoResult got{.status = net::IoStatus::want_read};
+    if (stream_->maybe_readable()) {
+      // A buffer is held only while bytes are in it: thousands of waiting requests need none.
+      if (!in_) in_ = reactor().chunks().take();
+      if (!in_) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+      got = stream_->try_read(in_.span());
+    }
     if (got.status == net::IoStatus::done) {
       end_ = got.bytes;
       received_ += got.bytes;
@@ -152,6 +160,7 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
     }
     if (got.status == net::IoStatus::end) co_return false;
     if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
+    in_.reset();
     const auto waited = co_await stream_->wanted(got.status, deadline, observe::Phase::server);
     if (exchange_->pump.failed_by_client()) continue;
     if (waited == net::WaitResult::timeout && exchange_->pump.active()) {
