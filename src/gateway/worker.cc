@@ -105,9 +105,10 @@ void Worker::accept(const ListenerSocket& listener, util::UniqueFd fd, const net
   if (added) series->second = metrics_->gauge(observe::Family::connections, listener.key, "http/1.1");
   http::ConnectionInfo info;
   info.peer = peer;
-  info.local = net::local_address(fd.get());
+  const net::Address local = net::local_address(fd.get());
   info.peer_ip = peer.ip_text();
-  info.local_ip = info.local.ip_text();
+  info.local_ip = local.ip_text();
+  info.local_port = local.port();
   info.listener = listener.metric_id;
   auto stream = std::make_unique<net::SocketStream>(reactor_, std::move(fd));
   auto* session = new frontend::Http1Session(host_, std::move(stream), std::move(info), listener.half_close);

@@ -24,9 +24,9 @@ enum class Transport : std::uint8_t { clear, tls };
 // What is true of the client's connection for as long as it lasts.
 struct ConnectionInfo {
   net::Address peer;
-  net::Address local;
   std::string peer_ip;  // text of peer, made once
   std::string local_ip;
+  std::uint16_t local_port = 0;
   Transport transport = Transport::clear;
   std::uint16_t listener = 0;  // interned metric id
   std::string_view protocol = "http/1.1";

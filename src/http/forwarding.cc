@@ -139,7 +139,7 @@ void identify_client(Exchange& exchange, const ForwardingPolicy& policy) {
   client.ip = connection.peer_ip;
   client.scheme = connection.transport == Transport::tls ? "https" : "http";
   client.host = exchange.request.authority;
-  client.port = exchange.request.port != 0 ? exchange.request.port : connection.local.port();
+  client.port = exchange.request.port != 0 ? exchange.request.port : connection.local_port;
   if (policy.trusted.empty() || !is_trusted(connection.peer, policy)) return;
   const message::HeaderList& headers = exchange.request.headers;
   if (const Header* h = headers.find(HeaderId::x_forwarded_for)) walk_forwarded_for(h->value, policy, client);
