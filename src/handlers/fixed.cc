@@ -9,6 +9,7 @@ std::string_view expand_location(std::string_view text, http::Exchange& exchange
   const auto& request = exchange.request;
   const std::string_view query =
       request.target.has_query ? exchange.arena.join({"?", request.target.query}) : std::string_view{};
+  const std::string_view configured = text;
   std::string_view out;
   while (!text.empty()) {
     const auto dollar = text.find('$');
@@ -27,6 +28,8 @@ std::string_view expand_location(std::string_view text, http::Exchange& exchange
     }
     out = exchange.arena.join({out, plain, value});
   }
+  // "//host" would lead elsewhere (CASES P16): a location that begins with the client's path keeps one slash.
+  while (configured.starts_with("$path") && out.size() > 1 && (out[1] == '/' || out[1] == '\\')) out.remove_prefix(1);
   return out;
 }
 

@@ -23,14 +23,17 @@ void ProxyHandler::prepare(http::Exchange& exchange) const {
 
 // Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.
 ProxyHandler::Verdict ProxyHandler::judge(const http::Exchange& exchange, const util::Error& error, bool replayable,
-                                          bool was_fresh) const noexcept {
+                                          Used used) const noexcept {
   if (exchange.fiber->cancelled() || error.source == Source::client || error.kind == ErrorKind::cancelled)
     return Verdict::give_up;
   switch (error.retry) {
     case RetryClass::none: return Verdict::give_up;
-    case RetryClass::not_sent: return replayable ? Verdict::other_server : Verdict::give_up;
+    case RetryClass::not_sent:
+      if (!replayable) return Verdict::give_up;
+      // A pooled connection that took nothing was stale; its server may be well.
+      return used == Used::pooled ? Verdict::fresh_connection : Verdict::other_server;
     case RetryClass::reused_closed:
-      if (was_fresh || !replayable) return Verdict::give_up;
+      if (used != Used::pooled || !replayable) return Verdict::give_up;
       return message::is_idempotent(exchange.request.method) || options_.retry_non_idempotent
                  ? Verdict::fresh_connection
                  : Verdict::give_up;
@@ -59,13 +62,13 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     exchange.outcome.server = target.name();
     exchange.outcome.adapter = target.adapter_name();
     target.count_pick(exchange);
-    const bool was_fresh = fresh;
+    Used used = Used::none;
     const auto kind = fresh ? upstream::LeaseKind::fresh : upstream::LeaseKind::any;
     auto leased = co_await target.lease(exchange, kind);
     util::Error error;
     if (leased) {
       Lease lease = std::move(*leased);
-      const bool reused = lease->uses() > 0;
+      used = lease->uses() > 0 ? Used::pooled : Used::fresh;
       auto answered = co_await lease->round_trip(exchange);
       if (answered) {
         lease.release();
@@ -73,13 +76,13 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
       }
       error = answered.error();
       if (exchange.pump.active()) co_await exchange.pump.join();
-      if (!reused && error.retry == RetryClass::reused_closed) error.retry = RetryClass::none;
+
     } else {
       error = leased.error();
     }
     target.count_failure(exchange, error);
     const bool replayable = replay == nullptr || replay->rewindable();
-    const Verdict verdict = judge(exchange, error, replayable, was_fresh);
+    const Verdict verdict = judge(exchange, error, replayable, used);
     const bool attempts_left = exchange.outcome.attempts < backend_->config().retry.attempts;
     const auto* next = verdict == Verdict::other_server ? choice.next() : server;
     // A server whose queue is full or whose connect failed has done no work: trying the next one needs no budget.

@@ -24,8 +24,8 @@ class ProxyHandler final : public http::Handler {
 
  private:
   enum class Verdict : std::uint8_t { give_up, other_server, fresh_connection };
-  Verdict judge(const http::Exchange& exchange, const util::Error& error, bool replayable,
-                bool was_fresh) const noexcept;
+  enum class Used : std::uint8_t { none, pooled, fresh };  // the connection of an attempt
+  Verdict judge(const http::Exchange& exchange, const util::Error& error, bool replayable, Used used) const noexcept;
   void prepare(http::Exchange& exchange) const;
 
   std::shared_ptr<const upstream::Backend> backend_;

@@ -40,7 +40,8 @@ void encode_forwarded_head(wire::Sink& sink, const Exchange& exchange);
 // or a 304 (ADAPTERS X11).
 void strip_response_head(message::ResponseHead& head);
 
-// The trailer fields that may go on to a client: none that frames, routes, authenticates or describes the content (RFC 9110 6.5.1; ADAPTERS X5).
+// The trailer fields that may go on to a client: none that frames, routes, authenticates or describes the content (RFC
+// 9110 6.5.1; ADAPTERS X5).
 message::HeaderList forwardable_trailers(const message::HeaderList& trailers, message::Arena& arena);
 
 }  // namespace pontage::http

@@ -247,10 +247,11 @@ void AjpConnection::log_decode_error(wire::DecodeError error) const noexcept {
 }
 
 net::Task<util::Result<void>> AjpConnection::read_head(message::ResponseHead& head) {
-  const auto first_byte = ms(settings_->timeouts.first_byte);
+  // For the whole head; it begins anew when the container has got another piece of the request body.
+  net::Deadline deadline = reactor().after(ms(settings_->timeouts.first_byte));
   for (;;) {
     if (at_ == end_) {
-      const auto more = co_await fill(0, reactor().after(first_byte));
+      const auto more = co_await fill(0, deadline);
       const bool nothing_came = received_ == 0 && (!more ? more.error().kind == ErrorKind::reset : !*more);
       if (nothing_came) {
         util::Error error{.kind = ErrorKind::closed, .source = Source::server, .detail = "no response"};
@@ -266,6 +267,7 @@ net::Task<util::Result<void>> AjpConnection::read_head(message::ResponseHead& he
     if (step->event == ResponseEvent::get_body_chunk) {
       const auto answered = co_await send_body_packet({}, std::exchange(asked_, 0), http::Patience::wait);
       if (!answered) co_return util::Failure(answered.error());
+      deadline = reactor().after(ms(settings_->timeouts.first_byte));
     }
   }
 }

@@ -183,10 +183,11 @@ util::Error HttpConnection::no_response(const http::Exchange& exchange, ErrorKin
 
 net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& exchange, message::ResponseHead& head) {
   head_decoder_.reset();
-  const auto first_byte = static_cast<std::uint64_t>(settings_->timeouts.first_byte.count());
+  // For the whole head, interim responses included: a server that sends a byte at a time gains nothing.
+  const net::Deadline deadline = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
   for (;;) {
     if (at_ == end_) {
-      auto more = co_await fill(reactor().after(first_byte));
+      auto more = co_await fill(deadline);
       if (!more && received_ == 0 && (more.error().kind == ErrorKind::reset)) {
         co_return util::Failure(no_response(exchange, ErrorKind::reset, more.error().os_error));
       }
