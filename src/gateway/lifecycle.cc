@@ -75,6 +75,12 @@ std::string Gateway::restart_hints(const config::Config& next) const {
   auto note = [&](bool changed, const char* name) {
     if (changed) names += (names.empty() ? "" : ", ") + std::string(name);
   };
+  for (const auto& listener : next.listeners) {
+    const auto before = std::find_if(config_.listeners.begin(), config_.listeners.end(),
+                                     [&](const auto& l) { return l.bind == listener.bind; });
+    const bool kept = before != config_.listeners.end();
+    note(kept && (before->half_close != listener.half_close || before->name != listener.name), "listeners");
+  }
   note(next.workers != config_.workers, "workers");
   note(next.user != config_.user, "user");
   note(next.control != config_.control, "control");

@@ -158,6 +158,7 @@ void Pool::recall(unsigned worker) noexcept {
 void Pool::give_back(std::unique_ptr<BackendConnection> connection) noexcept {
   const unsigned worker = connection->reactor().id();
   ++connection->uses_;
+  connection->idle_since_ms_ = connection->reactor().now_ms();
   TicketPtr ticket;
   bool keep = false;
   {
@@ -224,7 +225,7 @@ void Pool::arrive(const TicketPtr& ticket) noexcept {
 void Pool::keep_idle(std::unique_ptr<BackendConnection> connection) noexcept {
   BackendConnection* idle = connection.release();
   idle->idle_ = true;
-  idle->idle_since_ms_ = idle->reactor().now_ms();
+
   locals_[idle->reactor().id()]->idle.push_front(*idle);
   idle->stream_->watch_hangup(&BackendConnection::on_hangup, idle, net::ByteStream::OnInput::report);
   const std::uint64_t idle_ms = server_->idle_ms();
