@@ -210,7 +210,8 @@ void encode_forwarded_head(wire::Sink& sink, const Exchange& exchange) {
 message::HeaderList forwardable_trailers(const message::HeaderList& trailers, message::Arena& arena) {
   message::HeaderList kept(arena);
   for (const Header& h : trailers) {
-    // Fields with a meaning of their own come in heads; only what nobody here knows, and a few that are made for it, pass.
+    // Fields with a meaning of their own come in heads; only what nobody here knows, and a few that are made for it,
+    // pass.
     const bool harmless = h.id == HeaderId::unknown || h.id == HeaderId::etag || h.id == HeaderId::link;
     if (harmless) kept.add(h.name, h.value, h.id);
   }

@@ -81,17 +81,16 @@ TEST(AccessJson, HoldsEveryFieldInAFixedOrder) {
   record.end = "--";
   record.error = "none";
   record.phases = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  EXPECT_EQ(
-      json(record),
-      R"({"ts":"2026-10-10T13:55:36.123Z","id":"id1","trace_id":"t1","client":"192.0.2.1",)"
+  EXPECT_EQ(json(record),
+            R"({"ts":"2026-10-10T13:55:36.123Z","id":"id1","trace_id":"t1","client":"192.0.2.1",)"
             R"("peer":"10.0.0.1","method":"GET",)"
-      R"("host":"example.org","uri":"/a?b=c","proto":"HTTP/1.1","status":200,)"
+            R"("host":"example.org","uri":"/a?b=c","proto":"HTTP/1.1","status":200,)"
             R"("bytes_in":120,"bytes_out":2326,"route":"/a",)"
-      R"("backend":"app","server":"s1","attempts":2,"cache":"miss","referer":"http://example.org/",)"
+            R"("backend":"app","server":"s1","attempts":2,"cache":"miss","referer":"http://example.org/",)"
             R"("ua":"curl/8","t_parse":1,)"
-      R"("t_queue":2,"t_connect":3,"t_send":4,"t_wait":5,"t_transfer":6,"t_loop":7,"t_total":8,"t_toll":9,)"
+            R"("t_queue":2,"t_connect":3,"t_send":4,"t_wait":5,"t_transfer":6,"t_loop":7,"t_total":8,"t_toll":9,)"
             R"("end":"--","err":"none"})"
-      "\n");
+            "\n");
 }
 
 TEST(AccessJson, GivesBackWhatWasPutInWhenItIsUtf8) {
