@@ -1,5 +1,5 @@
-// The configuration as plain values: what the YAML said, with every short form made long, every default filled in and every unit
-// converted. No run-time objects; built by load.h, then immutable and shared between threads.
+// The configuration as plain values: what the YAML said, with every short form made long, every default filled in and
+// every unit converted. No run-time objects; built by load.h, then immutable and shared between threads.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ struct Place {
 };
 
 struct Listener {
-  std::string bind;        // ":8080", "127.0.0.1:0", "[::1]:80", "unix:/run/x.sock"
-  std::string name;        // metric label; the bind text unless given
+  std::string bind;  // ":8080", "127.0.0.1:0", "[::1]:80", "unix:/run/x.sock"
+  std::string name;  // metric label; the bind text unless given
   enum class HalfClose : std::uint8_t { refuse, allow } half_close = HalfClose::refuse;
   Place place;
 };
@@ -34,17 +34,17 @@ enum class Adapter : std::uint8_t { http, ajp };  // "http", "ajp": URL schemes 
 
 struct ServerUrl {
   Adapter adapter = Adapter::http;
-  std::string host;        // name or address; empty for unix
+  std::string host;  // name or address; empty for unix
   std::uint16_t port = 0;
-  std::string unix_path;   // of SCHEME+unix:/path
-  std::string text;        // as written; identity of the server across reloads together with the backend's name
+  std::string unix_path;  // of SCHEME+unix:/path
+  std::string text;       // as written; identity of the server across reloads together with the backend's name
 };
 
 struct Server {
   ServerUrl url;
-  std::string name;        // jvmRoute and metric label; the URL's host:port when not given
+  std::string name;  // jvmRoute and metric label; the URL's host:port when not given
   bool named = false;
-  int weight = 1;          // 0..1000; 0 takes only its own sessions
+  int weight = 1;  // 0..1000; 0 takes only its own sessions
   Place place;
 };
 
@@ -57,25 +57,25 @@ struct Backend {
   std::string name;
   std::vector<Server> servers;
   Sticky sticky;
-  std::string secret;          // AJP; from secret_file or ${ENV}; never printed
-  std::size_t packet_size = 8192;          // AJP, 8192..65536
+  std::string secret;              // AJP; from secret_file or ${ENV}; never printed
+  std::size_t packet_size = 8192;  // AJP, 8192..65536
   struct Connections {
-    int max = 200;                          // per server, the whole process
+    int max = 200;  // per server, the whole process
     int idle = 50;
     Millis idle_timeout{30000};
   } connections;
   struct Queue {
-    int length = 500;                       // requests, per server
+    int length = 500;  // requests, per server
     Millis timeout{2000};
   } queue;
   struct Timeouts {
     Millis connect{1000};
     Millis first_byte{30000};
-    Millis idle{60000};                     // between bytes of a body, either way
+    Millis idle{60000};  // between bytes of a body, either way
     Millis cping{2000};
   } timeouts;
   struct Retry {
-    int attempts = 2;                       // in all, 1..3
+    int attempts = 2;  // in all, 1..3
     int budget_percent = 20;
   } retry;
   Place place;
@@ -87,14 +87,14 @@ struct HeaderEdit {
   std::string value;
 };
 
-struct NameMatch {           // header, query or cookie
+struct NameMatch {  // header, query or cookie
   std::string name;
   std::optional<std::string> value;  // exact; absent: present at all
 };
 
 struct Match {
-  std::vector<std::string> hosts;    // "www.example.org", "*.example.org"; empty: any
-  std::vector<std::string> paths;    // exact, "/x/*" prefix, "~regex" RE2; empty: any
+  std::vector<std::string> hosts;  // "www.example.org", "*.example.org"; empty: any
+  std::vector<std::string> paths;  // exact, "/x/*" prefix, "~regex" RE2; empty: any
   std::vector<std::string> methods;
   std::vector<NameMatch> headers;
   std::vector<NameMatch> queries;
@@ -102,9 +102,9 @@ struct Match {
 };
 
 struct Rewrite {
-  std::string strip_prefix;          // empty: none
+  std::string strip_prefix;  // empty: none
   std::string add_prefix;
-  std::string regex;                 // RE2 over the path; with `replacement` (\1 ...)
+  std::string regex;  // RE2 over the path; with `replacement` (\1 ...)
   std::string replacement;
 };
 
@@ -113,14 +113,23 @@ struct FilesAction {
   std::vector<std::string> index{"index.html"};
   enum class Symlinks : std::uint8_t { beneath, follow, none } symlinks = Symlinks::beneath;
 };
-struct ProxyAction { std::string backend; };
-struct RedirectAction { std::string location; int status = 302; };   // 301 302 303 307 308
-struct RespondAction { int status = 200; std::string body; std::string content_type = "text/plain; charset=utf-8"; };
+struct ProxyAction {
+  std::string backend;
+};
+struct RedirectAction {
+  std::string location;
+  int status = 302;
+};  // 301 302 303 307 308
+struct RespondAction {
+  int status = 200;
+  std::string body;
+  std::string content_type = "text/plain; charset=utf-8";
+};
 
 enum class Encoded : std::uint8_t { refuse, allow };
 
 struct Route {
-  std::string name;                  // metric label; the path text (or "route-N") unless given
+  std::string name;  // metric label; the path text (or "route-N") unless given
   Match match;
   Rewrite rewrite;
   std::vector<HeaderEdit> request_headers;
@@ -129,30 +138,30 @@ struct Route {
   Encoded encoded_slash = Encoded::refuse;
   Encoded backslash = Encoded::refuse;
   Encoded nul = Encoded::refuse;
-  bool retry_non_idempotent = false; // retry class (b) for POST too (ADAPTERS X12)
+  bool retry_non_idempotent = false;  // retry class (b) for POST too (ADAPTERS X12)
   std::variant<FilesAction, ProxyAction, RedirectAction, RespondAction> action;
   Place place;
 };
 
 struct AccessLog {
   enum class Format : std::uint8_t { off, combined, json } format = Format::off;
-  std::string file;                  // a path, or "/dev/stdout"
+  std::string file;  // a path, or "/dev/stdout"
 };
 
 struct Config {
-  std::string file;                  // where it was read from
-  int workers = 0;                   // 0: auto
-  std::string user;                  // empty: stay
-  std::string control;               // unix socket of the control verbs; empty: next to nothing, off
+  std::string file;                          // where it was read from
+  int workers = 0;                           // 0: auto
+  std::string user;                          // empty: stay
+  std::string control;                       // unix socket of the control verbs; empty: next to nothing, off
   std::vector<std::string> trusted_proxies;  // addresses or CIDR blocks
   bool merge_slashes = true;
-  bool forwarded = false;            // also send RFC 7239 Forwarded
+  bool forwarded = false;  // also send RFC 7239 Forwarded
   struct Client {
     Millis head{10000};
     Millis body_idle{30000};
     Millis keep_alive{60000};
     Millis send_idle{60000};
-    std::uint64_t min_rate = 240;    // request body bytes a second after a grace of 5 s; 0: off
+    std::uint64_t min_rate = 240;  // request body bytes a second after a grace of 5 s; 0: off
   } client;
   struct Limits : wire::HeadLimits {
     std::uint64_t body = 1ULL << 30;
@@ -161,7 +170,7 @@ struct Config {
   struct StaticCache {
     std::uint64_t memory = 256ULL << 20;
     std::uint64_t max_file = 1ULL << 20;
-    Millis recheck{1000};            // how long a hit is trusted without looking at the file
+    Millis recheck{1000};  // how long a hit is trusted without looking at the file
   } static_cache;
   AccessLog access_log;
   struct Shutdown {
@@ -171,7 +180,7 @@ struct Config {
   std::vector<Listener> listeners;
   std::vector<Backend> backends;
   std::vector<Route> routes;
-  std::string admin;                 // address of /metrics, /healthz, /readyz; empty: none
+  std::string admin;  // address of /metrics, /healthz, /readyz; empty: none
   Place admin_place;
 };
 

@@ -1,5 +1,6 @@
-// Reads a YAML file into a Config, or says everything that is wrong with it at once. Called by `check`, at start and at reload, on the
-// control thread. Never resolves names, never opens listeners; reads only the file and the `*_file` secrets it names.
+// Reads a YAML file into a Config, or says everything that is wrong with it at once. Called by `check`, at start and at
+// reload, on the control thread. Never resolves names, never opens listeners; reads only the file and the `*_file`
+// secrets it names.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ Loaded load_file(const std::string& file);
 // The same from memory; `file` is only a name.
 Loaded load_text(const std::string& file, std::string_view text);
 
-// "conf.yaml:12:5: error: unknown key `liseners`; did you mean `listeners`?" with the source line and a caret under it, one per problem.
+// "conf.yaml:12:5: error: unknown key `liseners`; did you mean `listeners`?" with the source line and a caret under it,
+// one per problem.
 std::string render(const Loaded& loaded);
 
 // JSON Schema (2020-12) of the file, made from the same table that the parser reads.
