@@ -137,7 +137,7 @@ int run(int argc, char** argv) {
     return code;
   }
   if (schema_verb->parsed()) {
-    std::cout << config::json_schema() << "\n";
+    std::cout << config::json_schema();
     return kExitOk;
   }
   if (version_verb->parsed()) {

@@ -75,7 +75,20 @@ net::Task<util::Result<Connection>> Http1Output::send(http::Response& response, 
   exchange_->outcome.status = response.head.status;
   body_sent_ = 0;
   const Delimit how = how_ = delimit(response);
-  if (how == Delimit::close) keep = Connection::close;
+  const bool head_only = exchange_->request.method == message::Method::head;
+  BodyBatch batch;
+  batch.last = http::Last::yes;
+  if (response.body != nullptr) {
+    // What is there at once goes out with the head; and a response that is complete while the request's body still
+    // comes ends the connection, which the head should say.
+    batch.clear();
+    const auto pulled = co_await response.body->pull(batch, kPullBudget, http::Patience::none);
+    if (!pulled) co_return util::Failure(pulled.error());
+    if (head_only) batch.count = 0;
+  }
+  bool last = head_only || batch.last == http::Last::yes;
+  const bool unread = exchange_->body != nullptr && !request_body_->done();
+  if (how == Delimit::close || (last && unread)) keep = Connection::close;
   wire::Sink sink(chunk.span());
   encode_head(sink, response, how, keep);
   if (sink.overflowed()) {
@@ -83,28 +96,22 @@ net::Task<util::Result<Connection>> Http1Output::send(http::Response& response, 
     encode_head(sink, response, how, keep);
     if (sink.overflowed()) co_return util::fail(ErrorKind::limit, Source::server, "headers_too_long");
   }
-  const bool bodyless = response.body == nullptr || exchange_->request.method == message::Method::head;
-  if (bodyless) {
-    BodyBatch nothing;
-    nothing.last = http::Last::yes;
-    const auto sent = co_await send_batch(sink, nothing, Delimit::length);
+  if (response.body == nullptr || head_only) {
+    const auto sent = co_await send_batch(sink, batch, Delimit::length);
     if (!sent) co_return util::Failure(sent.error());
     co_return keep;
   }
-  http::Patience patience = http::Patience::none;  // what is there at once goes out with the head
-  BodyBatch batch;
   for (;;) {
-    batch.clear();
-    const auto pulled = co_await response.body->pull(batch, kPullBudget, patience);
-    if (!pulled) co_return util::Failure(pulled.error());
-    patience = http::Patience::wait;
-    const bool last = batch.last == http::Last::yes;
     const auto fits = account(batch.bytes(), response.head.body, how, last);
     if (!fits) co_return util::Failure(fits.error());
     const auto sent = co_await send_batch(sink, batch, how);
     if (!sent) co_return util::Failure(sent.error());
-    sink = wire::Sink(chunk.span());
     if (last) co_return keep;
+    sink = wire::Sink(chunk.span());
+    batch.clear();
+    const auto pulled = co_await response.body->pull(batch, kPullBudget, http::Patience::wait);
+    if (!pulled) co_return util::Failure(pulled.error());
+    last = batch.last == http::Last::yes;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "protocols/wire/sink.h"
+#include "src/frontend/http1_body.h"
 #include "src/frontend/session_host.h"
 #include "src/http/response.h"
 #include "src/net/stream.h"
@@ -17,8 +18,9 @@ enum class Connection : std::uint8_t { keep, close };
 
 class Http1Output {
  public:
-  Http1Output(net::ByteStream& stream, SessionHost& host, http::Exchange& exchange, std::uint64_t idle_ms) noexcept
-      : stream_(&stream), host_(&host), exchange_(&exchange), idle_ms_(idle_ms) {}
+  Http1Output(net::ByteStream& stream, SessionHost& host, http::Exchange& exchange, const Http1Body& request_body,
+              std::uint64_t idle_ms) noexcept
+      : stream_(&stream), host_(&host), exchange_(&exchange), request_body_(&request_body), idle_ms_(idle_ms) {}
 
   // Sends head and body to the end. `keep` says what the Connection field shall tell; the result says whether the
   // connection can go on: a body without a length towards HTTP/1.0 ends with it. An error after the head was sent
@@ -40,6 +42,7 @@ class Http1Output {
   net::ByteStream* stream_;
   SessionHost* host_;
   http::Exchange* exchange_;
+  const Http1Body* request_body_;
   std::uint64_t idle_ms_;
   std::uint64_t body_sent_ = 0;
   Delimit how_ = Delimit::length;

@@ -222,7 +222,7 @@ net::Task<Http1Session::Next> Http1Session::answer(http::Response response, Next
   const bool body_pending = exchange.body != nullptr && !body.done();
   const bool ends =
       at_best != Next::request || host_->draining() || body.withheld() || (body_pending && response.head.status >= 400);
-  Http1Output output(*stream_, *host_, exchange, ms(work_->routed.site->config.client.send_idle));
+  Http1Output output(*stream_, *host_, exchange, body, ms(work_->routed.site->config.client.send_idle));
   const Connection keep = ends ? Connection::close : Connection::keep;
   auto sent = co_await output.send(response, keep);
   response.body.reset();

@@ -155,6 +155,8 @@ net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) 
 }
 
 void BackendServer::note_connect_failure(std::uint64_t now_ms) noexcept {
+  // While it is left out, a request that had nowhere else to go tells nothing new.
+  if (!usable(now_ms)) return;
   const std::uint32_t failures = failures_.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t out = std::min(kFirstOutMs << std::min(failures, 5U), kLongestOutMs);
   out_until_ms_.store(now_ms + out, std::memory_order_relaxed);
