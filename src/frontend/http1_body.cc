@@ -17,6 +17,7 @@ void Http1Body::start(Http1Input& input, http::Exchange& exchange, const wire::H
   exchange_ = &exchange;
   decoder_.start(exchange.request.body, limits, exchange.arena);
   bytes_ = waited_ms_ = 0;
+  continue_refused_ = false;
   continue_due_ = exchange.request.expect_continue && exchange.request.body.kind != message::BodyKind::none;
 }
 
@@ -52,9 +53,10 @@ net::Task<util::Result<void>> Http1Body::pull(BodyBatch& batch, std::size_t budg
       const auto told = co_await send_continue();
       if (!told) co_return util::Failure(told.error());
     }
-    const net::IoResult got = input_->fill();
+    net::IoResult got{.status = net::IoStatus::want_read};
+    if (input_->empty()) got = input_->fill();
     if (got.status == net::IoStatus::done) {
-      continue_due_ = false;  // it did not wait for our word
+      continue_due_ = continue_refused_ = false;  // it did not wait for our word
       continue;
     }
     if (got.status == net::IoStatus::end) co_return util::fail(ErrorKind::closed, Source::client, "body cut short");

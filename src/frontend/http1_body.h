@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "protocols/http1/decoder.h"
 #include "src/frontend/http1_input.h"
@@ -29,7 +30,9 @@ class Http1Body final : public http::BodySource {
   // Read to its end (or there was none).
   bool done() const noexcept { return decoder_.done(); }
   // The client waits for a 100 that was not sent: it may never send the body.
-  bool withheld() const noexcept { return continue_due_; }
+  bool withheld() const noexcept { return continue_due_ || continue_refused_; }
+  // A final response begins: from now on "100 Continue" would stand inside it.
+  void refuse_continue() noexcept { continue_refused_ = std::exchange(continue_due_, false); }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -44,6 +47,7 @@ class Http1Body final : public http::BodySource {
   std::uint64_t bytes_ = 0;
   std::uint64_t waited_ms_ = 0;  // time spent waiting for the client
   bool continue_due_ = false;
+  bool continue_refused_ = false;
 };
 
 }  // namespace pontage::frontend

@@ -18,9 +18,10 @@ using util::Source;
 
 namespace {
 
-constexpr std::size_t kPullBudget = 256 * 1024;  // bytes a turn, so that one fast download does not own the worker
-constexpr std::size_t kCopyLimit = 14 * 1024;    // memory up to here is copied behind the head
-constexpr std::size_t kChunkOverhead = 32;       // size line, CRLF and last chunk
+constexpr std::size_t kPullBudget = 256 * 1024;   // bytes a turn, so that one fast download does not own the worker
+constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
+constexpr std::size_t kCopyLimit = 14 * 1024;     // memory up to here is copied behind the head
+constexpr std::size_t kChunkOverhead = 32;        // size line, CRLF and last chunk
 
 bool all_memory(const BodyBatch& batch) noexcept {
   for (const Piece& piece : batch.view()) {
@@ -101,12 +102,20 @@ net::Task<util::Result<Connection>> Http1Output::send(http::Response& response, 
     if (!sent) co_return util::Failure(sent.error());
     co_return keep;
   }
+  std::uint64_t turn = 0;
   for (;;) {
     const auto fits = account(batch.bytes(), response.head.body, how, last);
     if (!fits) co_return util::Failure(fits.error());
     const auto sent = co_await send_batch(sink, batch, how);
     if (!sent) co_return util::Failure(sent.error());
     if (last) co_return keep;
+    turn += batch.bytes();
+    if (turn >= kTurnBytes) {
+      turn = 0;
+      net::Yield others_first;
+      const auto yielded = co_await others_first;
+      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "send");
+    }
     sink = wire::Sink(chunk.span());
     batch.clear();
     const auto pulled = co_await response.body->pull(batch, kPullBudget, http::Patience::wait);

@@ -123,10 +123,21 @@ net::Task<Http1Session::Next> Http1Session::serve_one() {
   stream_->watch_hangup(&Http1Session::on_hangup, this);
   if (stream_->peer_closed()) on_hangup(this);  // it came together with the request
   Next next = Next::close;
-  if (head) {
-    next = co_await handle_request();
-  } else {
-    next = co_await refuse(head.error());
+  bool out_of_memory = false;
+  try {
+    if (head) {
+      next = co_await handle_request();
+    } else {
+      next = co_await refuse(head.error());
+    }
+  } catch (const std::bad_alloc&) {
+    out_of_memory = true;
+  }
+  if (out_of_memory) {
+    // The pump uses this session's stream: it ends first.
+    if (work_->exchange.pump.active()) co_await work_->exchange.pump.join();
+    note_error(work_->exchange, {.kind = ErrorKind::overload, .source = Source::gateway, .detail = "memory"});
+    next = Next::close;
   }
   stream_->watch_hangup(nullptr, nullptr);
   host_->metrics().gauge_add(series.in_flight, -1);
@@ -222,6 +233,7 @@ net::Task<Http1Session::Next> Http1Session::answer(http::Response response, Next
   const bool body_pending = exchange.body != nullptr && !body.done();
   const bool ends =
       at_best != Next::request || host_->draining() || body.withheld() || (body_pending && response.head.status >= 400);
+  body.refuse_continue();
   Http1Output output(*stream_, *host_, exchange, body, ms(work_->routed.site->config.client.send_idle));
   const Connection keep = ends ? Connection::close : Connection::keep;
   auto sent = co_await output.send(response, keep);
@@ -253,6 +265,9 @@ net::Task<void> Http1Session::linger() {
     const net::IoResult got = input_.fill();
     if (got.status == net::IoStatus::done) {
       if (host_->reactor().now_ms() >= deadline) co_return;
+      net::Yield others_first;
+      const auto yielded = co_await others_first;
+      if (yielded != WaitResult::ready) co_return;
       continue;
     }
     if (got.status != net::IoStatus::want_read) co_return;

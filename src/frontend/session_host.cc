@@ -29,13 +29,20 @@ void SessionHost::remove(Session& session) noexcept {
   if (removed_) removed_(session.connection());
   delete &session;
   --count_;
-  if (count_ == 0 && draining_ && empty_) empty_();
+  tell_empty();
+}
+
+// Once: a connection that was dealt to us late may come and go after that.
+void SessionHost::tell_empty() noexcept {
+  if (count_ != 0 || !draining_ || !empty_) return;
+  const auto empty = std::exchange(empty_, nullptr);
+  empty();
 }
 
 void SessionHost::drain() noexcept {
   draining_ = true;
   sessions_.for_each([](Session& session) { session.drain(); });
-  if (count_ == 0 && empty_) empty_();
+  tell_empty();
 }
 
 void SessionHost::cancel_all() noexcept {

@@ -77,6 +77,8 @@ class SessionHost {
   std::string_view date_lines() noexcept;
 
  private:
+  void tell_empty() noexcept;
+
   net::Reactor* reactor_;
   observe::WorkerMetrics* metrics_;
   const SessionSeries* series_;

@@ -43,6 +43,7 @@ void Gateway::on_signal(int signal) {
 }
 
 admin::ControlAnswer Gateway::reload() {
+  if (state_ != State::serving) return {kExitFailure, "not serving: nothing is reloaded\n"};
   auto loaded = config::load_file(file_);
   if (loaded.ok()) routing::check(loaded.config, loaded.problems);
   std::string error = loaded.ok() ? std::string() : config::render(loaded);

@@ -131,6 +131,11 @@ std::string_view make_forwarded(Exchange& exchange) {
       {"for=", v6 ? "\"[" : "", client.ip, v6 ? "]\"" : "", ";host=\"", client.host, "\";proto=", client.scheme});
 }
 
+// The value of a field that must be there once; twice says nothing.
+std::string_view only_value(const message::HeaderList& headers, HeaderId id) noexcept {
+  return headers.count(id) == 1 ? headers.value(id) : std::string_view{};
+}
+
 }  // namespace
 
 void identify_client(Exchange& exchange, const ForwardingPolicy& policy) {
@@ -142,12 +147,18 @@ void identify_client(Exchange& exchange, const ForwardingPolicy& policy) {
   client.port = exchange.request.port != 0 ? exchange.request.port : connection.local_port;
   if (policy.trusted.empty() || !is_trusted(connection.peer, policy)) return;
   const message::HeaderList& headers = exchange.request.headers;
-  if (const Header* h = headers.find(HeaderId::x_forwarded_for)) walk_forwarded_for(h->value, policy, client);
-  const std::string_view proto = headers.value(HeaderId::x_forwarded_proto);
+  // Several fields are one list (RFC 9110 5.3): a proxy may have added a line of its own below the client's.
+  std::string_view hops;
+  for (const Header& h : headers) {
+    if (h.id != HeaderId::x_forwarded_for) continue;
+    hops = hops.empty() ? h.value : exchange.arena.join({hops, ", ", h.value});
+  }
+  if (!hops.empty()) walk_forwarded_for(hops, policy, client);
+  const std::string_view proto = only_value(headers, HeaderId::x_forwarded_proto);
   if (proto == "http" || proto == "https") client.scheme = proto;
-  const std::string_view host = headers.value(HeaderId::x_forwarded_host);
+  const std::string_view host = only_value(headers, HeaderId::x_forwarded_host);
   if (!host.empty() && message::parse_authority(host)) client.host = host;
-  const auto port = wire::parse_decimal(headers.value(HeaderId::x_forwarded_port));
+  const auto port = wire::parse_decimal(only_value(headers, HeaderId::x_forwarded_port));
   if (port && *port > 0 && *port < 65536) client.port = static_cast<std::uint16_t>(*port);
 }
 

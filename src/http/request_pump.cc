@@ -15,7 +15,7 @@ void RequestPump::start(net::Task<void> body) {
 void RequestPump::fail(const util::Error& error) noexcept {
   failed_ = true;
   error_ = error;
-  if (error.source == util::Source::client) exchange_->fiber->interrupt();
+  if (error.source != util::Source::server) exchange_->fiber->interrupt();
 }
 
 void RequestPump::bury(End end, void* argument) noexcept {

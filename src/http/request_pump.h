@@ -18,11 +18,12 @@ class RequestPump {
   void start(net::Task<void> body);
   bool active() const noexcept { return active_; }
 
-  // Called by the pump's own task when it could not send everything. A failure of the client's side also wakes the way
-  // itself.
+  // Called by the pump's own task when it could not send everything. A failure that is not the server's also wakes the
+  // way itself.
   void fail(const util::Error& error) noexcept;
   bool failed() const noexcept { return failed_; }
-  bool failed_by_client() const noexcept { return failed_ && error_.source == util::Source::client; }
+  // Failed on our side of the server: the client's fault, or the gateway's.
+  bool failed_here() const noexcept { return failed_ && error_.source != util::Source::server; }
   const util::Error& error() const noexcept { return error_; }
 
   // Cancels the pump and has `end(argument)` called once it has ended: for a connection that must not go before.

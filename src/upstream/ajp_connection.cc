@@ -88,6 +88,14 @@ net::Task<bool> AjpConnection::probe() {
 
 net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange& exchange) {
   exchange_ = &exchange;
+  const std::size_t packet_size = settings_->packet_size;
+  server().refresh(settings_);
+  if (settings_->packet_size != packet_size) {  // a reload changed it: this connection was made for the old one
+    co_return util::Failure(util::Error{.kind = ErrorKind::closed,
+                                        .source = Source::server,
+                                        .retry = util::RetryClass::not_sent,
+                                        .detail = "packet_size changed"});
+  }
   received_ = content_ = 0;
   asked_ = 0;
   empty_answers_ = 0;
@@ -233,6 +241,10 @@ util::Result<ajp13::ResponseStep> AjpConnection::decode(message::ResponseHead& h
   at_ += step->consumed;
   if (step->event == ResponseEvent::get_body_chunk) {
     asked_ = step->requested;
+    if (asked_ == 0) {
+      damaged_ = true;
+      return util::fail_decode(wire::DecodeError::bad_length, Source::server);
+    }
     if (body_sent_ && ++empty_answers_ > kMostEmptyAnswers) {
       return util::fail_decode(wire::DecodeError::unexpected_message, Source::server);
     }
@@ -316,6 +328,8 @@ net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t 
     if (!some) co_return util::Failure(some.error());
     if (body_ended_ || batch.full()) break;
     if (batch.count > 0 && (asked_ != 0 || !may_gather(batch))) break;
+    // The head must not wait for a client that waits for it.
+    if (asked_ != 0 && patience == http::Patience::none) break;
     if (asked_ != 0) {
       const auto answered = co_await send_body_packet({}, std::exchange(asked_, 0), http::Patience::wait);
       if (!answered) co_return util::Failure(answered.error());
@@ -324,6 +338,11 @@ net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t 
     // With pieces in hand, or a head that waits, only a moment is spent on gathering.
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
     if (gathering && batch.flush == http::Flush::now) break;
+    if (framing_.kind == BodyKind::none && stream_->maybe_readable()) {  // discarding: others have their turn meanwhile
+      net::Yield others_first;
+      const auto yielded = co_await others_first;
+      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "receive");
+    }
     const std::size_t keep = batch.count > 0 ? end_ : 0;
     const net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
     const auto more = co_await fill(keep, deadline);

@@ -12,6 +12,11 @@
 
 namespace pontage::upstream {
 
+namespace {
+constexpr int kMostInterim = 32;
+constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
+}  // namespace
+
 using http::BodyBatch;
 using util::ErrorKind;
 using util::Source;
@@ -23,6 +28,7 @@ HttpConnection::HttpConnection(std::shared_ptr<BackendServer> server, std::uniqu
 
 net::Task<util::Result<http::Response>> HttpConnection::round_trip(http::Exchange& exchange) {
   exchange_ = &exchange;
+  server().refresh(settings_);
   received_ = 0;
   request_sent_ = damaged_ = false;
   at_ = end_ = 0;
@@ -111,6 +117,7 @@ net::Task<util::Result<void>> HttpConnection::send_body(http::Exchange& exchange
   const auto idle = static_cast<std::uint64_t>(settings_->timeouts.idle.count());
   std::array<char, 32> size_line;
   BodyBatch batch;
+  std::uint64_t turn = 0;
   for (;;) {
     batch.clear();
     const auto pulled = co_await exchange.body->pull(batch, 64 * 1024, http::Patience::wait);
@@ -138,6 +145,12 @@ net::Task<util::Result<void>> HttpConnection::send_body(http::Exchange& exchange
       server().count_sent(exchange, bytes);
     }
     if (last) co_return util::Result<void>{};
+    turn += bytes;
+    if (turn < kTurnBytes) continue;
+    turn = 0;
+    net::Yield others_first;
+    const auto yielded = co_await others_first;
+    if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "send");
   }
 }
 
@@ -145,7 +158,7 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
   at_ = end_ = 0;
   for (;;) {
     // The pump may have failed without this fiber having waited in between.
-    if (exchange_->pump.failed_by_client()) co_return util::Failure(exchange_->pump.error());
+    if (exchange_->pump.failed_here()) co_return util::Failure(exchange_->pump.error());
     net::IoResult got{.status = net::IoStatus::want_read};
     if (stream_->maybe_readable()) {
       // A buffer is held only while bytes are in it: thousands of waiting requests need none.
@@ -162,7 +175,7 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
     if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
     in_.reset();
     const auto waited = co_await stream_->wanted(got.status, deadline, observe::Phase::server);
-    if (exchange_->pump.failed_by_client()) continue;
+    if (exchange_->pump.failed_here()) continue;
     if (waited == net::WaitResult::timeout && exchange_->pump.active()) {
       // Still uploading: the upload has deadlines of its own.
       deadline = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
@@ -176,6 +189,8 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
 // X12 b).
 util::Error HttpConnection::no_response(const http::Exchange& exchange, ErrorKind kind, int os_error) const noexcept {
   util::Error error{.kind = kind, .source = Source::server, .os_error = os_error, .detail = "no response"};
+  // The pump found the connection closed before a byte was taken: nothing was sent.
+  if (exchange.pump.failed() && exchange.pump.error().retry == util::RetryClass::not_sent) return exchange.pump.error();
   if (uses() > 0 && received_ == 0) error.retry = util::RetryClass::reused_closed;
   if (exchange.pump.failed()) error.detail = "closed during upload";
   return error;
@@ -185,7 +200,8 @@ net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& ex
   head_decoder_.reset();
   // For the whole head, interim responses included: a server that sends a byte at a time gains nothing.
   const net::Deadline deadline = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
-  for (;;) {
+  const message::Arena::Mark before = exchange.arena.mark();
+  for (int interim = 0;;) {
     if (at_ == end_) {
       auto more = co_await fill(deadline);
       if (!more && received_ == 0 && (more.error().kind == ErrorKind::reset)) {
@@ -199,6 +215,7 @@ net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& ex
     at_ += step->consumed;
     if (step->event == http1::HeadEvent::need_more) continue;
     if (!message::is_interim(head.status)) co_return util::Result<void>{};
+    if (++interim > kMostInterim) co_return util::fail(ErrorKind::protocol, Source::server, "interim responses");
     if (head.status == 101) co_return util::fail(ErrorKind::protocol, Source::server, "unasked 101");
     if (exchange.interim != nullptr && head.status != 100) {
       const auto passed = co_await exchange.interim->send_interim(head);
@@ -206,6 +223,8 @@ net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& ex
     }
     head_decoder_.reset();
     head = {};
+    // The pump keeps what it sends in the same arena; with it the few interim heads stay.
+    if (!exchange.pump.active()) exchange.arena.rollback(before);
   }
 }
 

@@ -1,6 +1,9 @@
 #include "src/upstream/pool.h"
 
 #include <algorithm>
+#include <cerrno>
+
+#include <sys/socket.h>
 
 #include "src/upstream/server.h"
 
@@ -100,7 +103,7 @@ util::Result<Pool::TicketPtr> Pool::enqueue(net::Reactor& reactor) {
     if (waiting >= idle_total_ && open_ < limits_.max) {
       ++open_;
       open_now = true;
-    } else if (queue_.size() - queue_head_ >= static_cast<std::size_t>(limits_.queue)) {
+    } else if (waiting >= std::max(limits_.queue, idle_total_)) {
       return util::fail(util::ErrorKind::queue_full, util::Source::gateway, "queue");
     } else {
       queue_.push_back(ticket);
@@ -203,9 +206,22 @@ void Pool::deliver(const TicketPtr& ticket, std::unique_ptr<BackendConnection> c
   target.post([server = server_->shared_from_this(), ticket] { server->pool().arrive(ticket); });
 }
 
+namespace {
+
+// Bytes, an end or an error wait on a connection that should be silent.
+bool has_input(int fd) noexcept {
+  char byte = 0;
+  const ssize_t got = ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+}  // namespace
+
 // On the waiter's worker.
 void Pool::arrive(const TicketPtr& ticket) noexcept {
-  if (ticket->moved) {
+  if (ticket->moved && has_input(ticket->moved.get())) {
+    ticket->moved.reset();  // what came on the way belongs to no exchange (ADAPTERS X20); its place opens a new one
+  } else if (ticket->moved) {
     auto stream = std::make_unique<net::SocketStream>(*ticket->reactor, std::move(ticket->moved));
     ticket->connection = server_->make_connection(std::move(stream));
     ticket->connection->uses_ = 1;

@@ -63,7 +63,15 @@ BackendServer::BackendServer(std::string backend, ServerSettings settings, std::
   apply(std::move(settings));
 }
 
-BackendServer::~BackendServer() = default;
+// The gauges read members that would be gone before them.
+BackendServer::~BackendServer() {
+  gauges_.clear();
+}
+
+void BackendServer::refresh(std::shared_ptr<const ServerSettings>& held) const {
+  if (held.get() == current_.load(std::memory_order_acquire)) return;
+  held = settings();
+}
 
 std::shared_ptr<const ServerSettings> BackendServer::settings() const {
   const std::lock_guard guard(lock_);
@@ -75,6 +83,7 @@ void BackendServer::apply(ServerSettings settings) {
   idle_ms_.store(settings.pool.idle_ms, std::memory_order_relaxed);
   const std::lock_guard guard(lock_);
   settings_ = std::make_shared<const ServerSettings>(std::move(settings));
+  current_.store(settings_.get(), std::memory_order_release);
 }
 
 void BackendServer::set_addresses(std::vector<net::Address> addresses) {
@@ -118,6 +127,8 @@ net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange, Le
     const bool rested = exchange.reactor().now_ms() - lease->idle_since_ms() > kProbeAfterIdleMs;
     bool alive = true;
     if (rested) alive = co_await lease->probe();
+    // A client that left says nothing about the server.
+    if (exchange.fiber->cancelled()) co_return util::fail(ErrorKind::cancelled, Source::client, "lease");
     // A dead one is discarded by the lease; the next turn of the loop takes another or opens one.
     if (!alive) continue;
     exchange.metrics->add(series_.reused);
@@ -140,6 +151,7 @@ net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) 
       exchange.metrics->add(series_.fresh);
       Lease lease(make_connection(std::move(*opened)));
       const bool alive = co_await lease->probe();
+      if (exchange.fiber->cancelled()) co_return util::fail(ErrorKind::cancelled, Source::client, "lease");
       if (alive) co_return std::move(lease);
       // lease's discard frees the place
       note_connect_failure(reactor.now_ms());

@@ -50,6 +50,8 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
 
   // The settings in force; the pointer stays valid as long as it is held.
   std::shared_ptr<const ServerSettings> settings() const;
+  // Makes `held` the settings in force; costs one load when it is already.
+  void refresh(std::shared_ptr<const ServerSettings>& held) const;
   void apply(ServerSettings settings);
   std::uint64_t idle_ms() const noexcept { return idle_ms_.load(std::memory_order_relaxed); }
 
@@ -92,6 +94,7 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   std::atomic<std::uint64_t> idle_ms_{30000};
   std::atomic<std::uint64_t> out_until_ms_{0};
   std::atomic<std::uint64_t> stale_{0};
+  std::atomic<const ServerSettings*> current_{nullptr};  // only compared, never followed
   std::atomic<std::uint32_t> failures_{0};
   std::atomic<std::uint32_t> address_turn_{0};
 
