@@ -115,7 +115,9 @@ tsan() {
   local fixed=()
   if setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
   "${fixed[@]}" ctest --preset tsan -R "^($(IFS='|'; echo "${suites[*]}"))\$" --no-tests=error
-  PONTAGE_BIN=build/tsan/pontage "${fixed[@]}" "$kPython" -m pytest -q -p no:cacheprovider --color=no -m smoke tests/integration
+  # Where workers meet: pools, reload and drain. The rest runs under the other sanitizers.
+  PONTAGE_BIN=build/tsan/pontage "${fixed[@]}" "$kPython" -m pytest -q -p no:cacheprovider --color=no -m smoke \
+    tests/integration/test_pool.py tests/integration/test_lifecycle.py tests/integration/test_metrics.py
 }
 
 fuzz() {
