@@ -20,6 +20,12 @@ util::Failure refused(int os_error) {
                                    .detail = "connect"});
 }
 
+util::Failure late(WaitResult waited) {
+  util::Error error = wait_error(waited, util::Source::server, "connect");
+  error.retry = util::RetryClass::not_sent;
+  return util::Failure(error);
+}
+
 void set_tcp_options(int fd) noexcept {
   const int one = 1;
   const int idle = 60;
@@ -42,7 +48,7 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
     const int os_error = outcome == 0 ? 0 : errno;
     if (os_error == EAGAIN && address.is_unix()) {
       const Deadline soon = reactor.after(10);
-      if (soon >= deadline) co_return refused(os_error);
+      if (soon >= deadline) co_return late(WaitResult::timeout);
       Pause pause(soon, observe::Phase::connect);
       const WaitResult paused = co_await pause;
       if (paused == WaitResult::cancelled) {
@@ -55,11 +61,7 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
     if (os_error == EINPROGRESS) {
       stream->expect_connect();
       const WaitResult waited = co_await stream->writable(deadline, observe::Phase::connect);
-      if (waited != WaitResult::ready) {
-        util::Error error = wait_error(waited, util::Source::server, "connect");
-        error.retry = util::RetryClass::not_sent;
-        co_return util::Failure(error);
-      }
+      if (waited != WaitResult::ready) co_return late(waited);
       int failure = 0;
       socklen_t size = sizeof failure;
       ::getsockopt(raw, SOL_SOCKET, SO_ERROR, &failure, &size);
