@@ -115,7 +115,8 @@ net::Task<void> Http1Session::run() {
 net::Task<Http1Session::Next> Http1Session::serve_one() {
   begin_work();
   const auto head = co_await read_head();
-  if (head && !*head) co_return Next::close;  // the client has ended in good order, or never spoke
+  if (head && *head == Head::ended) co_return Next::close;  // in good order
+  if (head && *head == Head::none_yet) co_return Next::request;
   served_ = true;
   input_.relax();  // nothing followed the head: the buffer serves others while this exchange waits
   const SessionSeries& series = host_->series();
@@ -145,8 +146,9 @@ net::Task<Http1Session::Next> Http1Session::serve_one() {
   co_return next;
 }
 
-// False: nothing came but an end.
-net::Task<util::Result<bool>> Http1Session::read_head() {
+// none_yet: it only looked as if there were something to read. An idle session does not wait here, for it would count
+// as busy.
+net::Task<util::Result<Http1Session::Head>> Http1Session::read_head() {
   Http1Work& work = *work_;
   const net::Deadline deadline = host_->reactor().after(ms(work.routed.site->config.client.head));
   for (;;) {
@@ -154,24 +156,23 @@ net::Task<util::Result<bool>> Http1Session::read_head() {
       const auto step = work.decoder.decode(input_.view(), work.exchange.arena, work.exchange.request);
       if (!step) co_return util::fail_decode(step.error(), Source::client);
       input_.consume(step->consumed);
-      if (step->event == http1::HeadEvent::head) co_return true;
+      if (step->event == http1::HeadEvent::head) co_return Head::complete;
     }
     const net::IoResult got = input_.fill();
     if (got.status == net::IoStatus::done) continue;
     const bool silent = !work.decoder.in_progress();
     if (got.status == net::IoStatus::end || (got.status == net::IoStatus::error && silent && got.os_error != ENOBUFS)) {
-      if (silent) co_return false;
+      if (silent) co_return Head::ended;
       co_return util::fail(ErrorKind::closed, Source::client, "head cut short");
     }
     if (got.status == net::IoStatus::error) {
       if (got.os_error == ENOBUFS) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
       co_return util::Failure(net::io_error(got, Source::client, "head"));
     }
+    if (silent) co_return Head::none_yet;
     input_.relax();
     const auto waited = co_await stream_->readable(deadline, observe::Phase::client);
-    if (waited == WaitResult::ready) continue;
-    if (silent) co_return false;
-    co_return util::Failure(net::wait_error(waited, Source::client, "head"));
+    if (waited != WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::client, "head"));
   }
 }
 

@@ -27,10 +27,11 @@ class Http1Session final : public Session, private http::InterimSink {
 
  private:
   enum class Next : std::uint8_t { request, close, linger };
+  enum class Head : std::uint8_t { complete, none_yet, ended };
 
   net::Task<void> run();
   net::Task<Next> serve_one();
-  net::Task<util::Result<bool>> read_head();
+  net::Task<util::Result<Head>> read_head();
   net::Task<Next> handle_request();
   net::Task<Next> refuse(util::Error error);
   net::Task<Next> answer(http::Response response, Next at_best);
