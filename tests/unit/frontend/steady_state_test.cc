@@ -1,0 +1,120 @@
+// What a request costs once the gateway is warm: no allocation, and every cycle accounted for. This program counts the
+// allocations of the worker's thread.
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/frontend/gateway.h"
+
+namespace {
+
+thread_local bool counting = false;
+thread_local long allocations = 0;
+
+void* count_and_allocate(std::size_t bytes) {
+  if (counting) ++allocations;
+  void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return count_and_allocate(bytes);
+}
+void* operator new[](std::size_t bytes) {
+  return count_and_allocate(bytes);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace pontage::frontend {
+namespace {
+
+using observe::Family;
+using testing::Answer;
+using testing::Client;
+using testing::Gateway;
+
+constexpr std::string_view kGet =
+    "GET /some/path?with=query HTTP/1.1\r\nHost: www.example.org\r\nUser-Agent: test\r\nAccept: */*\r\n\r\n";
+constexpr std::string_view kPost =
+    "POST /some/path HTTP/1.1\r\nHost: www.example.org\r\nContent-Length: 10\r\n\r\n0123456789";
+
+// Allocations on the worker's thread during `requests` exchanges of one connection.
+long allocations_during(Gateway& gateway, Client& client, std::string_view request, int requests) {
+  gateway.on_worker([] {
+    allocations = 0;
+    counting = true;
+  });
+  for (int i = 0; i < requests; ++i) {
+    EXPECT_TRUE(client.send(request));
+    EXPECT_EQ(client.receive().status, 200);
+  }
+  long seen = -1;
+  gateway.on_worker([&] {
+    counting = false;
+    seen = allocations;
+  });
+  return seen;
+}
+
+TEST(SteadyState, AFixedResponseAllocatesNothing) {
+  Gateway gateway(&testing::hello);
+  Client client = gateway.connect();
+  allocations_during(gateway, client, kGet, 100);
+  EXPECT_EQ(allocations_during(gateway, client, kGet, 1000), 0);
+}
+
+TEST(SteadyState, ARequestBodyAllocatesNothing) {
+  Gateway gateway(&testing::echo);
+  Client client = gateway.connect();
+  allocations_during(gateway, client, kPost, 100);
+  EXPECT_EQ(allocations_during(gateway, client, kPost, 1000), 0);
+}
+
+Answer waits(http::Exchange& exchange) {
+  net::Pause pause(exchange.reactor().after(5));
+  co_await pause;
+  net::Yield yield;
+  co_await yield;
+  co_return http::make_response(exchange, 200, "text/plain", "hello\n");
+}
+
+TEST(SteadyState, PhasesAddUpToTheWholeTime) {
+  constexpr int kRequests = 20;
+  for (const auto handler : {&testing::hello, &waits, &testing::echo}) {
+    Gateway gateway(handler);
+    Client client = gateway.connect();
+    const bool reads = handler == &testing::echo;
+    const std::string_view request = reads ? kPost : kGet;
+    // A body that comes late, so that there is time spent on the client; a head in two parts all the same.
+    const std::size_t split = request.size() - 5;
+    for (int i = 0; i < kRequests; ++i) {
+      ASSERT_TRUE(client.send(request.substr(0, split)));
+      gateway.on_worker([] {});
+      ASSERT_TRUE(client.send(request.substr(split)));
+      ASSERT_EQ(client.receive().status, 200);
+    }
+    const double whole = gateway.total(Family::request_duration_seconds);
+    const double parts = gateway.total(Family::phase_duration_seconds);
+    EXPECT_GT(whole, 0);
+    EXPECT_NEAR(whole, parts, kRequests * static_cast<double>(observe::kPhases)) << "nanoseconds, each rounded down";
+  }
+}
+
+}  // namespace
+}  // namespace pontage::frontend
