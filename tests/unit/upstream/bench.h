@@ -66,7 +66,8 @@ class Bench {
   net::Reactor& reactor(unsigned worker = 0) noexcept { return *reactors_[worker]; }
   Pool& pool() noexcept { return server_->pool(); }
   BackendServer& server() noexcept { return *server_; }
-  observe::Metrics& metrics() noexcept { return metrics_; }
+  // Of the first worker.
+  observe::WorkerMetrics& counters() noexcept { return counters_; }
 
   // A new connection, as leave of the pool allows one.
   std::unique_ptr<BackendConnection> open(net::Reactor& reactor) {
@@ -95,6 +96,7 @@ class Bench {
 
  private:
   observe::Metrics metrics_;
+  observe::WorkerMetrics& counters_ = metrics_.add_worker();
   std::vector<std::unique_ptr<net::Reactor>> reactors_;
   std::shared_ptr<BackendServer> server_;
   std::mutex lock_;
