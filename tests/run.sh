@@ -120,19 +120,22 @@ tsan() {
     tests/integration/test_pool.py tests/integration/test_lifecycle.py tests/integration/test_metrics.py
 }
 
+fuzz_one() {
+  local entry=$1 name corpus seeds=()
+  name=$(basename "$entry" .cc)
+  corpus="build/fuzz/corpus/$name"
+  mkdir -p "$corpus"
+  if [ -d "tests/fuzz/corpus/$name" ]; then seeds+=("tests/fuzz/corpus/$name"); fi
+  echo "fuzz $name for $fuzz_seconds s"
+  "build/fuzz/$name" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+    -artifact_prefix="build/fuzz/$name-" "$corpus" "${seeds[@]}"
+}
+
 fuzz() {
   build fuzz
-  local entry name corpus
-  for entry in tests/fuzz/fuzz_*.cc; do
-    name=$(basename "$entry" .cc)
-    corpus="build/fuzz/corpus/$name"
-    mkdir -p "$corpus"
-    echo "fuzz $name for $fuzz_seconds s"
-    local seeds=()
-    if [ -d "tests/fuzz/corpus/$name" ]; then seeds+=("tests/fuzz/corpus/$name"); fi
-    "build/fuzz/$name" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
-      -artifact_prefix="build/fuzz/$name-" "$corpus" "${seeds[@]}"
-  done
+  export fuzz_seconds
+  export -f fuzz_one
+  printf '%s\n' tests/fuzz/fuzz_*.cc | xargs -P "$kJobs" -I{} bash -c 'set -euo pipefail; fuzz_one {}'
 }
 
 asan() {
