@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "protocols/message/content_coding.h"
 #include "protocols/wire/limits.h"
 
 namespace pontage::config {
@@ -108,10 +109,59 @@ struct Rewrite {
   std::string replacement;
 };
 
+// How long clients and caches may keep a file: the first rule that fits a file counts.
+struct CacheRule {
+  std::string path;                             // below the root: "/x/*", "*.css", exact; empty: any
+  std::string type;                             // "image/*", "text/css"; empty: any
+  std::string cache_control;                    // the field's value
+  std::optional<std::chrono::seconds> expires;  // Expires, from now; for caches of HTTP/1.0
+};
+
 struct FilesAction {
   std::string root;
   std::vector<std::string> index{"index.html"};
   enum class Symlinks : std::uint8_t { beneath, follow, none } symlinks = Symlinks::beneath;
+  // What is tried in turn: "$path" stands for the path asked for, a slash at the end for a folder's index, "=404" at
+  // the end for a status. Empty: the path itself.
+  std::vector<std::string> candidates;
+  enum class Cache : std::uint8_t {
+    memory,   // heads and small bodies in memory, larger ones by an open descriptor
+    file,     // open descriptors only
+    uncached  // opened each time
+  } cache = Cache::memory;
+  bool listing = false;
+  std::map<int, std::string> error_files;             // status to a path below the root
+  std::vector<message::ContentCoding> precompressed;  // .br, .zst, .gz beside the file, in order of preference
+  std::vector<CacheRule> cache_rules;
+  std::map<std::string, std::string> types;  // lower-case extension to media type, before the built-in table
+  std::string charset = "utf-8";             // of text types; empty: none is said
+  int max_ranges = 16;
+};
+
+// Compression while sending.
+struct Compression {
+  std::vector<message::ContentCoding> codings;  // in order of preference; empty: off
+  std::uint64_t min_size = 1024;                // bytes; a body of unknown length counts as large
+  int gzip_level = 5;                           // 1..9
+  int brotli_quality = 4;                       // 0..11
+  int zstd_level = 3;                           // 1..19
+  // "text/*" or whole media types, lower case, without parameters.
+  std::vector<std::string> types{"text/*",
+                                 "application/javascript",
+                                 "application/json",
+                                 "application/ld+json",
+                                 "application/manifest+json",
+                                 "application/wasm",
+                                 "application/xhtml+xml",
+                                 "application/xml",
+                                 "application/rss+xml",
+                                 "application/atom+xml",
+                                 "application/vnd.ms-fontobject",
+                                 "font/otf",
+                                 "font/ttf",
+                                 "image/svg+xml",
+                                 "image/bmp",
+                                 "image/x-icon"};
 };
 struct ProxyAction {
   std::string backend;
@@ -134,6 +184,7 @@ struct Route {
   Rewrite rewrite;
   std::vector<HeaderEdit> request_headers;
   std::vector<HeaderEdit> response_headers;
+  Compression compression;
   std::optional<std::uint64_t> body_limit;
   Encoded encoded_slash = Encoded::refuse;
   Encoded backslash = Encoded::refuse;
