@@ -64,6 +64,14 @@ void check_files(const FilesAction& files, Place place, Problems& problems) {
   }
 }
 
+void check_cache_rules(const FilesAction& files, Problems& problems) {
+  for (const CacheRule& rule : files.cache_rules) {
+    if (rule.value.empty() && !rule.max_age && !rule.immutable)
+      problems.error(rule.place, "this entry says nothing: give it a `value` or a `max_age`");
+    if (rule.expires && !rule.max_age) problems.error(rule.place, "`expires` needs `max_age`");
+  }
+}
+
 void check_respond(const RespondAction& respond, bool has_status, Place place, Problems& problems) {
   const bool looks_like_code =
       respond.body.size() == 3 && parse_integer(respond.body) && respond.body >= "200" && respond.body <= "599";
@@ -83,6 +91,7 @@ void check_action(const Config& config, std::size_t index, const Places& places,
     check_proxy(config, *proxy, place_in(places, path + ".proxy"), problems);
   } else if (const auto* files = std::get_if<FilesAction>(&route.action)) {
     check_files(*files, place_in(places, path + ".files.root"), problems);
+    check_cache_rules(*files, problems);
   } else if (const auto* respond = std::get_if<RespondAction>(&route.action)) {
     check_respond(*respond, places.contains(path + ".respond.status"), place_in(places, path + ".respond.body"),
                   problems);

@@ -109,21 +109,24 @@ struct Rewrite {
   std::string replacement;
 };
 
-// How long clients and caches may keep a file: the first rule that fits a file counts.
+// How long clients and caches may keep a file; the first rule that fits a file counts.
 struct CacheRule {
-  std::string path;                             // below the root: "/x/*", "*.css", exact; empty: any
-  std::string type;                             // "image/*", "text/css"; empty: any
-  std::string cache_control;                    // the field's value
-  std::optional<std::chrono::seconds> expires;  // Expires, from now; for caches of HTTP/1.0
+  std::string path;   // below the root: "/x/*", "*.css", or exact; empty: any
+  std::string type;   // "image/*", "text/css"; empty: any
+  std::string value;  // what Cache-Control says; with the rest below, those follow
+  std::optional<Millis> max_age;
+  bool immutable = false;
+  bool expires = false;  // says Expires, too, for caches of HTTP/1.0
+  Place place;
 };
 
 struct FilesAction {
   std::string root;
   std::vector<std::string> index{"index.html"};
   enum class Symlinks : std::uint8_t { beneath, follow, none } symlinks = Symlinks::beneath;
-  // What is tried in turn: "$path" stands for the path asked for, a slash at the end for a folder's index, "=404" at
-  // the end for a status. Empty: the path itself.
-  std::vector<std::string> candidates;
+  // What is tried in turn: "$path" stands for the path asked for, a slash at the end for a folder's index; "=404" at
+  // the end is a status.
+  std::vector<std::string> candidates{"$path", "$path/"};
   enum class Cache : std::uint8_t {
     memory,   // heads and small bodies in memory, larger ones by an open descriptor
     file,     // open descriptors only

@@ -1,45 +1,11 @@
-// The keys of a route's action: files, proxy, redirect or respond.
+// The keys of a route's action: proxy, redirect or respond (files: keys_files.cc).
 #include <algorithm>
 
 #include "protocols/wire/ascii.h"
-#include "src/config/files.h"
 #include "src/config/table.h"
 
 namespace pontage::config {
 namespace {
-
-// The route's action as an A. When a route names two actions, which is an error reported elsewhere, the last one stays.
-template <class A>
-A& action(Target& target) {
-  auto& held = target.route->action;
-  if (!std::holds_alternative<A>(held)) held = A{};
-  return std::get<A>(held);
-}
-
-template <class A>
-std::string begin_action(Target& target, const Value&) {
-  action<A>(target);
-  return {};
-}
-
-std::string store_root(Target& target, const Value& value) {
-  action<FilesAction>(target).root = resolve_path(target.config->file, value.text);
-  return value.text.empty() ? "a folder's path cannot be empty" : std::string{};
-}
-
-std::string store_index(Target& target, const Value& value) {
-  for (const auto& name : value.texts) {
-    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
-      return "`" + name + "` is no file name";
-  }
-  action<FilesAction>(target).index = value.texts;
-  return {};
-}
-
-std::string store_symlinks(Target& target, const Value& value) {
-  action<FilesAction>(target).symlinks = static_cast<FilesAction::Symlinks>(value.number);
-  return {};
-}
 
 std::string store_proxy(Target& target, const Value& value) {
   action<ProxyAction>(target).backend = value.text;
@@ -123,33 +89,7 @@ void append_fixed_action_keys(std::vector<Key>& keys) {
 }  // namespace
 
 void append_action_keys(std::vector<Key>& keys) {
-  keys.insert(keys.end(), {{"routes[].files",
-                            Type::group,
-                            "",
-                            "Serves files: the whole path, after rewrite, below this folder.",
-                            &begin_action<FilesAction>,
-                            {},
-                            {},
-                            "root"},
-                           {"routes[].files.root",
-                            Type::text,
-                            "",
-                            "The folder; relative to the configuration file.",
-                            &store_root,
-                            {},
-                            {},
-                            {},
-                            Presence::required},
-                           {"routes[].files.index", Type::texts, "index.html",
-                            "What a folder is answered with: the first that exists.", &store_index},
-                           {"routes[].files.symlinks",
-                            Type::choice,
-                            "beneath",
-                            "Which symbolic links are followed: those that stay beneath the root, all, or none.",
-                            &store_symlinks,
-                            {},
-                            {"beneath", "follow", "none"}},
-                           {"routes[].proxy", Type::text, "", "Forwards to a server of this backend.", &store_proxy}});
+  keys.push_back({"routes[].proxy", Type::text, "", "Forwards to a server of this backend.", &store_proxy});
   append_fixed_action_keys(keys);
 }
 

@@ -130,7 +130,7 @@ void Reader::group(const Key& key, const YAML::Node& node, const std::string& at
     section(node, child_prefix(key), at, key_place);
     return;
   }
-  if (key.short_form.empty() || !node.IsScalar()) {
+  if (key.short_form.empty() || (!node.IsScalar() && !node.IsSequence())) {
     complain(key, value_place(node, key_place), "expected a map of keys");
     return;
   }
@@ -139,6 +139,7 @@ void Reader::group(const Key& key, const YAML::Node& node, const std::string& at
 }
 
 void Reader::records(const Key& key, const YAML::Node& node, const std::string& at, Place key_place) {
+  if (node.IsScalar() && !key.short_form.empty()) return record(key, node, at + "[0]", key_place);
   if (!node.IsSequence()) {
     complain(key, value_place(node, key_place), "expected a list: put `- ` before each entry");
     return;

@@ -53,7 +53,7 @@ Json scalar_schema(const Key& key) {
       }
       return {{"enum", std::move(any)}};
     }
-    case Type::texts: return {{"anyOf", Json::array({{{"type", "string"}}, text_list()})}};
+    case Type::texts: return {{"anyOf", Json::array({{{"type", {"string", "boolean"}}}, text_list()})}};
     case Type::fields:
       return {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
     case Type::matches: {
@@ -89,7 +89,19 @@ Json section_schema(std::string_view prefix) {
 // The long form, or the short one where there is one.
 Json with_short_form(const Key& key, Json section) {
   if (key.short_form.empty()) return section;
-  return {{"anyOf", Json::array({{{"type", {"string", "boolean", "number"}}}, std::move(section)})}};
+  const Key* child = find_key(child_prefix(key), key.short_form);
+  const bool list = key.type == Type::group && child != nullptr && child->type == Type::texts;
+  Json any = Json::array({{{"type", {"string", "boolean", "number"}}}, std::move(section)});
+  if (list) any.push_back(text_list());
+  return {{"anyOf", std::move(any)}};
+}
+
+// A list of records; a bare text where one alone may stand for the list.
+Json records_schema(const Key& key) {
+  Json list = {{"type", "array"}, {"items", with_short_form(key, section_schema(child_prefix(key)))}};
+  if (key.presence == Presence::required) list["minItems"] = 1;
+  if (key.short_form.empty()) return list;
+  return {{"anyOf", Json::array({{{"type", {"string", "boolean", "number"}}}, std::move(list)})}};
 }
 
 Json key_schema(const Key& key) {
@@ -97,8 +109,7 @@ Json key_schema(const Key& key) {
   if (key.type == Type::group) {
     out = with_short_form(key, section_schema(child_prefix(key)));
   } else if (key.type == Type::records) {
-    out = {{"type", "array"}, {"items", with_short_form(key, section_schema(child_prefix(key)))}};
-    if (key.presence == Presence::required) out["minItems"] = 1;
+    out = records_schema(key);
   } else if (key.type == Type::record_map) {
     out = {{"type", "object"}, {"additionalProperties", section_schema(child_prefix(key))}};
   } else {

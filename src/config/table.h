@@ -49,6 +49,7 @@ struct Target {
   Backend* backend = nullptr;
   Server* server = nullptr;
   Route* route = nullptr;
+  CacheRule* cache_rule = nullptr;
 };
 
 // Puts the value where it belongs. An error is one sentence without the value of a secret; empty when all is well.
@@ -58,6 +59,20 @@ using Store = std::string (*)(Target&, const Value&);
 using Where =
     std::variant<std::monostate, bool& (*)(Target&), int& (*)(Target&), std::uint64_t& (*)(Target&),
                  Millis& (*)(Target&), std::string& (*)(Target&), std::vector<std::string>& (*)(Target&), Store>;
+
+// The route's action as an A. When a route names two actions, which is an error reported elsewhere, the last one stays.
+template <class A>
+A& action(Target& target) {
+  auto& held = target.route->action;
+  if (!std::holds_alternative<A>(held)) held = A{};
+  return std::get<A>(held);
+}
+
+template <class A>
+std::string begin_action(Target& target, const Value&) {
+  action<A>(target);
+  return {};
+}
 
 struct Bounds {
   std::int64_t min = 0;
@@ -75,7 +90,7 @@ struct Key {
   Where where{};              // groups, records: called on entering, may be empty
   Bounds bounds{};
   std::vector<std::string_view> choices{};
-  std::string_view short_form{};  // groups, records: the child that a bare text or list means
+  std::string_view short_form{};  // groups, records: the child that a bare text (of a group: or list) means
   Presence presence = Presence::optional;
 
   std::string_view name() const noexcept;    // the last part of the path
@@ -100,6 +115,8 @@ const Key* elsewhere(std::string_view name);
 void append_global_keys(std::vector<Key>& keys);
 void append_backend_keys(std::vector<Key>& keys);
 void append_route_keys(std::vector<Key>& keys);
+void append_files_keys(std::vector<Key>& keys);
+void append_compression_keys(std::vector<Key>& keys);
 void append_action_keys(std::vector<Key>& keys);
 
 // The names of a route's actions: exactly one stands in each route.
