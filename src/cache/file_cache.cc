@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -17,6 +18,14 @@ constexpr std::uint64_t kShardMemory = 256 * 1024;  // a shard has room for some
 constexpr std::uint64_t kShardDescriptors = 16;
 constexpr std::uint64_t kNegativeWindowMs = 1000;
 constexpr std::uint64_t kLookMs = 10;
+constexpr std::uint64_t kExpired = 0;  // as valid_until: no window, no grace
+
+struct Suffix {
+  std::string_view text;
+  message::ContentCoding coding;
+};
+constexpr Suffix kPrecompressed[] = {
+    {".gz", message::ContentCoding::gzip}, {".br", message::ContentCoding::br}, {".zst", message::ContentCoding::zstd}};
 
 __extension__ using Wide = unsigned __int128;
 
@@ -87,14 +96,14 @@ Found FileCache::find(std::uint32_t root, std::string_view path, std::uint64_t n
     const auto at = shard.table.find(key);
     if (at == shard.table.end()) return found;
     found.entry = *at;
-    found.entry->cache.touched = true;
+    EvictionQueue::touch(*found.entry);
   }
   auto& book = found.entry->cache;
   const std::uint64_t until = book.valid_until.load(std::memory_order_relaxed);
   found.freshness = Freshness::fresh;
   if (now_ms < until) return found;
   const bool others_look = book.rechecking.exchange(true, std::memory_order_relaxed);
-  if (others_look && now_ms < until + window_of(*found.entry)) return found;
+  if (others_look && until != kExpired && now_ms < until + window_of(*found.entry)) return found;
   found.freshness = Freshness::expired;
   return found;
 }
@@ -106,24 +115,25 @@ void FileCache::take_out(Shard& shard, FileEntry& entry, std::vector<EntryRef>& 
   if (!entry.in_memory()) --shard.descriptors;
 }
 
-bool FileCache::insert(const EntryRef& entry, std::uint64_t now_ms) {
+bool FileCache::insert(const EntryRef& entry, std::uint64_t now_ms, std::uint64_t epoch) {
   auto& book = entry->cache;
   const Key key = key_of(entry->root(), entry->path());
-  book.valid_until.store(now_ms + window_of(*entry), std::memory_order_relaxed);
   book.looked_at.store(now_ms, std::memory_order_relaxed);
   book.hash = key.hash;
   book.cost = entry->in_memory() ? entry->memory() : std::max<std::uint64_t>(entry->memory(), kDescriptorCost);
-  bool kept = entry->kind() != FileKind::file || entry->size() <= max_file_;
 
   std::vector<EntryRef> gone;  // freed, and their descriptors closed, after the lock
   Shard& shard = shard_of(key.hash);
   const std::lock_guard lock(shard.lock);
+  // Under the lock: whoever expires leaves the epoch first and takes the lock then, so one of the two is seen.
+  book.valid_until.store(has_left(key.root, epoch) ? kExpired : now_ms + window_of(*entry), std::memory_order_relaxed);
   if (const auto old = shard.table.find(key); old != shard.table.end()) {
     FileEntry& replaced = *old->get();
     shard.queue_of(replaced).remove(replaced);
     take_out(shard, replaced, gone);
   }
   EvictionQueue& queue = shard.queue_of(*entry);
+  bool kept = entry->kind() != FileKind::file || entry->size() <= max_file_;
   kept = kept && book.cost <= queue.budget() / 2;  // nothing pushes out half of the others at once
   if (!kept) return false;
   shard.table.insert(entry);
@@ -136,10 +146,77 @@ bool FileCache::insert(const EntryRef& entry, std::uint64_t now_ms) {
   return kept;
 }
 
-void FileCache::renew(const FileEntry& entry, std::uint64_t now_ms) const noexcept {
-  entry.cache.valid_until.store(now_ms + window_of(entry), std::memory_order_relaxed);
+void FileCache::renew(const FileEntry& entry, std::uint64_t now_ms, std::uint64_t epoch) const noexcept {
+  {
+    const std::lock_guard lock(shard_of(entry.cache.hash).lock);  // as in insert()
+    if (!has_left(entry.root(), epoch)) {
+      entry.cache.valid_until.store(now_ms + window_of(entry), std::memory_order_relaxed);
+    }
+  }
   entry.cache.looked_at.store(now_ms, std::memory_order_relaxed);
   entry.cache.rechecking.store(false, std::memory_order_relaxed);
+}
+
+void FileCache::expire(std::uint32_t root, std::string_view path) {
+  leave_epoch(root);
+  expire_name(root, path);
+  for (const auto coding : {message::ContentCoding::gzip, message::ContentCoding::br, message::ContentCoding::zstd}) {
+    expire_variant(root, path, coding);
+  }
+  for (const Suffix& suffix : kPrecompressed) {
+    if (path.ends_with(suffix.text)) {
+      expire_variant(root, path.substr(0, path.size() - suffix.text.size()), suffix.coding);
+    }
+  }
+}
+
+void FileCache::expire_variant(std::uint32_t root, std::string_view path, message::ContentCoding coding) {
+  std::string variant(path);
+  variant += '\0';
+  variant += message::to_string(coding);
+  expire_name(root, variant);
+}
+
+void FileCache::expire_name(std::uint32_t root, std::string_view path) noexcept {
+  const Key key = key_of(root, path);
+  Shard& shard = shard_of(key.hash);
+  const std::lock_guard lock(shard.lock);
+  const auto at = shard.table.find(key);
+  if (at != shard.table.end()) (*at)->cache.valid_until.store(kExpired, std::memory_order_relaxed);
+}
+
+void FileCache::expire_below(std::uint32_t root, std::string_view directory) {
+  leave_epoch(root);
+  const auto below = [directory](std::string_view path) {
+    return directory.empty() ||
+           (path.size() > directory.size() && path[directory.size()] == '/' && path.starts_with(directory));
+  };
+  for (const auto& shard : shards_) {
+    const std::lock_guard lock(shard->lock);
+    for (const EntryRef& entry : shard->table) {
+      if (entry->root() != root || !below(entry->path())) continue;
+      entry->cache.valid_until.store(kExpired, std::memory_order_relaxed);
+    }
+  }
+}
+
+void FileCache::remove_root(std::uint32_t root) {
+  leave_epoch(root);
+  for (const auto& shard : shards_) {
+    std::vector<EntryRef> gone;  // as in insert()
+    const std::lock_guard lock(shard->lock);
+    for (auto at = shard->table.begin(); at != shard->table.end();) {
+      FileEntry& entry = *at->get();
+      if (entry.root() != root) {
+        ++at;
+        continue;
+      }
+      shard->queue_of(entry).remove(entry);
+      if (!entry.in_memory()) --shard->descriptors;
+      gone.push_back(*at);
+      at = shard->table.erase(at);
+    }
+  }
 }
 
 bool FileCache::due_for_look(const FileEntry& entry, std::uint64_t now_ms) noexcept {

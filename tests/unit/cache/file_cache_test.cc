@@ -125,6 +125,105 @@ TEST(FileCache, WithoutAWindowEveryRequestLooks) {
   EXPECT_EQ(files.find(1, "a", 1000).freshness, Freshness::expired);
 }
 
+TEST(FileCache, NobodyGetsAnExpiredEntryAsFresh) {
+  FileCache files{Limits{}};
+  files.insert(small_file("a", 1), 1000);
+  files.insert(small_file("b", 1), 1000);
+  files.insert(small_file("a", 1, 2), 1000);
+  files.expire(1, "a");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(files.find(1, "a", 1000).freshness, Freshness::expired);
+  EXPECT_EQ(files.find(1, "b", 1000).freshness, Freshness::fresh);
+  EXPECT_EQ(files.find(2, "a", 1000).freshness, Freshness::fresh) << "of another root";
+  files.renew(*files.find(1, "a", 1000).entry, 1000);
+  EXPECT_EQ(files.find(1, "a", 1999).freshness, Freshness::fresh);
+}
+
+TEST(FileCache, ExpiringWhatIsNotThereDoesNothing) {
+  FileCache files{Limits{}};
+  files.expire(1, "a");
+  files.expire(1, {});
+  files.expire_below(1, "a");
+  files.remove_root(1);
+  EXPECT_EQ(files.entries(), 0U);
+}
+
+TEST(FileCache, VariantsExpireWithTheirFile) {
+  FileCache files{Limits{}};
+  const std::string gzip("a.js\0gzip", 9), br("a.js\0br", 7), zstd("a.js\0zstd", 9), other("a.jsx\0br", 8);
+  for (const auto& path : {std::string("a.js"), gzip, br, zstd, other}) files.insert(small_file(path, 1), 0);
+  files.expire(1, "a.js");
+  for (const auto& path : {gzip, br, zstd}) EXPECT_EQ(files.find(1, path, 0).freshness, Freshness::expired);
+  EXPECT_EQ(files.find(1, other, 0).freshness, Freshness::fresh);
+}
+
+TEST(FileCache, PrecompressedFilesExpireTheVariantTheyAre) {
+  FileCache files{Limits{}};
+  const std::string gzip("a.js\0gzip", 9), br("a.js\0br", 7), zstd("a.js\0zstd", 9);
+  for (const auto& path : {std::string("a.js"), gzip, br, zstd}) files.insert(small_file(path, 1), 0);
+  files.expire(1, "a.js.gz");
+  EXPECT_EQ(files.find(1, gzip, 0).freshness, Freshness::expired);
+  EXPECT_EQ(files.find(1, br, 0).freshness, Freshness::fresh);
+  EXPECT_EQ(files.find(1, "a.js", 0).freshness, Freshness::fresh);
+  files.expire(1, "a.js.br");
+  EXPECT_EQ(files.find(1, br, 0).freshness, Freshness::expired);
+  files.expire(1, "a.js.zst");
+  EXPECT_EQ(files.find(1, zstd, 0).freshness, Freshness::expired);
+}
+
+TEST(FileCache, ADirectoryExpiresWithEverythingBelowItOnly) {
+  FileCache files{Limits{}};
+  for (const auto* path : {"d", "d/a", "d/e/f/g", "dd/a", "d-/a", "a"}) files.insert(small_file(path, 1), 0);
+  files.insert(small_file("d/a", 1, 2), 0);
+  files.expire_below(1, "d");
+  for (const auto* path : {"d/a", "d/e/f/g"}) EXPECT_EQ(files.find(1, path, 0).freshness, Freshness::expired) << path;
+  for (const auto* path : {"d", "dd/a", "d-/a", "a"}) {
+    EXPECT_EQ(files.find(1, path, 0).freshness, Freshness::fresh) << path;
+  }
+  files.expire_root(1);
+  for (const auto* path : {"d", "dd/a", "a"}) EXPECT_EQ(files.find(1, path, 0).freshness, Freshness::expired) << path;
+  EXPECT_EQ(files.find(2, "d/a", 0).freshness, Freshness::fresh);
+}
+
+TEST(FileCache, WhatWasLoadedInAnEarlierEpochIsBornExpired) {
+  FileCache files{Limits{}};
+  const std::uint64_t epoch = files.epoch(1);
+  files.expire(1, "another");
+  EXPECT_TRUE(files.insert(small_file("a", 1), 1000, epoch));
+  EXPECT_EQ(files.find(1, "a", 1000).freshness, Freshness::expired);
+  EXPECT_TRUE(files.insert(small_file("a", 1), 1000, files.epoch(1)));
+  EXPECT_EQ(files.find(1, "a", 1000).freshness, Freshness::fresh);
+  files.expire_root(2);
+  EXPECT_TRUE(files.insert(small_file("b", 1), 1000, files.epoch(1))) << "another root's epochs are its own";
+  EXPECT_EQ(files.find(1, "b", 1000).freshness, Freshness::fresh);
+}
+
+TEST(FileCache, ALookFromAnEarlierEpochRenewsNothingAndLetsTheNextOneLook) {
+  FileCache files{Limits{}};
+  files.insert(small_file("a", 1), 1000);
+  const std::uint64_t epoch = files.epoch(1);
+  const Found found = files.find(1, "a", 2000);
+  ASSERT_EQ(found.freshness, Freshness::expired);
+  files.expire(1, "another");
+  files.renew(*found.entry, 2000, epoch);
+  EXPECT_EQ(files.find(1, "a", 2000).freshness, Freshness::expired);
+  files.renew(*found.entry, 2000, files.epoch(1));
+  EXPECT_EQ(files.find(1, "a", 2000).freshness, Freshness::fresh);
+}
+
+TEST(FileCache, ARemovedRootLeavesNothing) {
+  FileCache files{Limits{}};
+  for (int i = 0; i < 100; ++i) {
+    files.insert(small_file("f" + std::to_string(i), 100, 1), 0);
+    files.insert(small_file("f" + std::to_string(i), 100, 2), 0);
+    files.insert(open_file("o" + std::to_string(i)), 0);
+  }
+  files.remove_root(1);
+  EXPECT_EQ(files.entries(), 100U);
+  EXPECT_EQ(files.descriptors_used(), 0U);
+  files.remove_root(2);
+  EXPECT_EQ(files.memory_used(), 0U);
+}
+
 TEST(FileCache, ThreadsShareEntriesThatComeAndGo) {
   FileCache files{Limits{.memory = 64 << 10}, 16};
   const auto use = [&files](int offset) {
