@@ -43,42 +43,52 @@ class HeadWriter {
   wire::Sink sink_;
 };
 
-// Size, time and inode in hexadecimal: a strong validator, because each of them changes with the bytes.
-void write_etag(wire::Sink& sink, const Stamp& stamp) noexcept {
+// Size, time and inode in hexadecimal: a strong validator, because each of them changes with the bytes. An encoded
+// variant has one of its own (RFC 9110 8.8.3.3).
+void write_etag(wire::Sink& sink, const Stamp& stamp, std::string_view coding) noexcept {
   sink.append('"');
   sink.append_hex(stamp.size);
   sink.append('-');
   sink.append_hex(static_cast<std::uint64_t>(stamp.modified_ns));
   sink.append('-');
   sink.append_hex(stamp.inode);
+  if (!coding.empty()) sink.append('-');
+  sink.append(coding);
   sink.append('"');
 }
 
+constexpr std::size_t kHeadRoom = 1024;
+constexpr std::size_t kMaxText = 256;  // bytes of one configured value
+
 struct Head {
-  std::array<char, 512> room;
+  std::array<char, kHeadRoom> room;
   std::size_t size = 0;
   std::size_t not_modified = 0;
-  std::array<FileEntry::Field, 4> fields{};
+  std::array<FileEntry::Field, FileEntry::kFields> fields{};
   std::uint8_t count = 0;
 };
 
 Head make_head(const FileEntry::Parts& parts, std::int64_t modified_seconds) noexcept {
   Head head;
   HeadWriter writer(head.room);
-  // A 304 repeats the validators, so they come first.
-  head.fields[head.count++] = writer.field(HeaderId::etag, [&](wire::Sink& s) { write_etag(s, parts.stamp); });
+  const Presentation& shown = parts.shown;
+  const auto text = [&](HeaderId id, std::string_view value) {
+    if (value.empty() || value.size() > kMaxText) return;
+    head.fields[head.count++] = writer.field(id, [&](wire::Sink& s) { s.append(value); });
+  };
+  // A 304 repeats these, so they come first (RFC 9110 15.4.5).
+  head.fields[head.count++] =
+      writer.field(HeaderId::etag, [&](wire::Sink& s) { write_etag(s, parts.stamp, shown.content_encoding); });
   if (modified_seconds != 0) {
     const message::HttpDate date = message::format_http_date(modified_seconds);
-    head.fields[head.count++] = writer.field(HeaderId::last_modified, [&](wire::Sink& s) {
-      s.append({date.data(), date.size()});
-    });
+    text(HeaderId::last_modified, {date.data(), date.size()});
   }
+  text(HeaderId::cache_control, shown.cache_control);
+  if (shown.vary == Presentation::Vary::accept_encoding) text(HeaderId::vary, "Accept-Encoding");
   head.not_modified = writer.text().size();
-  head.fields[head.count++] = writer.field(HeaderId::accept_ranges, [](wire::Sink& s) { s.append("bytes"); });
-  if (!parts.content_type.empty() && parts.content_type.size() <= 128) {
-    head.fields[head.count++] =
-        writer.field(HeaderId::content_type, [&](wire::Sink& s) { s.append(parts.content_type); });
-  }
+  text(HeaderId::accept_ranges, "bytes");
+  text(HeaderId::content_encoding, shown.content_encoding);
+  text(HeaderId::content_type, shown.content_type);
   writer.field(HeaderId::content_length, [&](wire::Sink& s) { s.append_decimal(parts.stamp.size); });
   head.size = writer.text().size();
   return head;
@@ -92,7 +102,8 @@ FileEntry::FileEntry(const Parts& parts, std::size_t text_size) noexcept
       text_size_(static_cast<std::uint32_t>(text_size)),
       body_size_(static_cast<std::uint32_t>(parts.body)),
       kind_(parts.kind),
-      stamp_(parts.stamp) {}
+      stamp_(parts.stamp),
+      source_(parts.source) {}
 
 EntryRef FileEntry::make(Parts parts) {
   Head head;

@@ -39,6 +39,15 @@ struct Stamp {
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
 
+// What the head says of a file beside its validators and its length. Empty: nothing is said.
+struct Presentation {
+  enum class Vary : std::uint8_t { no, accept_encoding };
+  std::string_view content_type;
+  std::string_view cache_control;
+  std::string_view content_encoding;  // of an encoded variant; its bytes are not those of the name
+  Vary vary = Vary::no;
+};
+
 class EntryRef;
 
 class FileEntry : public util::ListHook {
@@ -47,11 +56,12 @@ class FileEntry : public util::ListHook {
     std::uint32_t root = 0;  // FileRoot::id
     std::string_view path;   // decoded, relative to the root
     FileKind kind = FileKind::missing;
-    Stamp stamp;                    // of a file
-    std::string_view content_type;  // of a file; empty: none is sent
-    std::int64_t now_seconds = 0;   // a later Last-Modified is never claimed (RFC 9110 8.8.2.1)
-    std::size_t body = 0;           // bytes to make room for; filled through body_room() before the entry is shared
-    util::UniqueFd file;            // instead of a body
+    Stamp stamp;                   // of a file; its size is the body's
+    Stamp source;                  // of a variant: the stamp of the file it encodes
+    Presentation shown;            // of a file
+    std::int64_t now_seconds = 0;  // a later Last-Modified is never claimed (RFC 9110 8.8.2.1)
+    std::size_t body = 0;          // bytes to make room for; filled through body_room() before the entry is shared
+    util::UniqueFd file;           // instead of a body
   };
   // Throws std::bad_alloc.
   static EntryRef make(Parts parts);
@@ -60,12 +70,13 @@ class FileEntry : public util::ListHook {
   std::string_view path() const noexcept { return {storage(), path_size_}; }
   FileKind kind() const noexcept { return kind_; }
   const Stamp& stamp() const noexcept { return stamp_; }
+  const Stamp& source() const noexcept { return source_; }
   std::uint64_t size() const noexcept { return stamp_.size; }
 
   // The fields of a 200 as HTTP/1 lines, Content-Length last, each ended by CRLF; the body follows in memory when there
   // is one.
   std::string_view prepared() const noexcept { return {text(), text_size_}; }
-  // How much of the front of prepared() a 304 carries (RFC 9110 15.4.5): ETag and Last-Modified.
+  // How much of the front of prepared() a 304 carries (RFC 9110 15.4.5): validators, Cache-Control and Vary.
   std::size_t not_modified_size() const noexcept { return not_modified_size_; }
   // The same fields as places in that text, without Content-Length.
   struct Field {
@@ -74,6 +85,7 @@ class FileEntry : public util::ListHook {
     std::uint16_t size = 0;
     std::string_view value(std::string_view prepared) const noexcept { return prepared.substr(at, size); }
   };
+  static constexpr std::size_t kFields = 7;
   std::span<const Field> fields() const noexcept { return {fields_.data(), field_count_}; }
   // The value of a field above; empty when there is none.
   std::string_view value(message::HeaderId id) const noexcept;
@@ -119,8 +131,9 @@ class FileEntry : public util::ListHook {
   std::uint32_t not_modified_size_ = 0;
   FileKind kind_;
   std::uint8_t field_count_ = 0;
-  std::array<Field, 4> fields_{};
+  std::array<Field, kFields> fields_{};
   Stamp stamp_;
+  Stamp source_;
   std::int64_t modified_seconds_ = 0;
   util::UniqueFd file_;
 };

@@ -8,27 +8,26 @@
 
 #include "src/cache/file_cache.h"
 #include "src/cache/file_entry.h"
-#include "src/cache/safe_open.h"
+#include "src/cache/open_file.h"
+#include "src/cache/watcher.h"
 #include "src/util/error.h"
 
 namespace pontage::cache {
 
-// A directory that a files:-route serves. Immutable; shared by the handler and the look-ups under way.
-struct FileRoot {
-  std::uint32_t id = 0;  // distinct for every (directory, symlinks) that shares one cache
-  std::string directory;
-  Symlinks links = Symlinks::beneath;
-  Resolver resolver = Resolver::kernel;
+// Where what was found is kept, and who sees it change. nullptr: nowhere, nobody.
+struct Keeping {
+  FileCache* files = nullptr;
+  Watcher* watcher = nullptr;
 };
 
 struct NameToLoad {
-  std::string_view path;          // decoded, relative to the root, without NUL; no component is "..", none is empty
-  std::string_view content_type;  // should it be a file
+  std::string_view path;  // decoded, relative to the root, without NUL; no component is "..", none is empty
+  Presentation shown;     // should it be a file
 };
 
-// What is at the name now, read afresh. The root is opened by its path each time. `file` entries up to kMemoryBody hold
-// their bytes, larger ones a descriptor. What may not be served (special files, links by policy, too long names) is
-// `missing`. Errors: overload (out of descriptors or memory), io (the file system failed).
+// What is at the name now, read afresh. The root is opened by its path each time. `file` entries up to
+// root.memory_body hold their bytes, larger ones a descriptor. What may not be served (special files, links by policy,
+// too long names) is `missing`. Errors: overload (out of descriptors or memory), io (the file system failed).
 util::Result<EntryRef> load_file(const FileRoot& root, NameToLoad name);
 
 enum class CacheResult : std::uint8_t {
@@ -41,10 +40,10 @@ struct Refreshed {
   CacheResult result = CacheResult::hit;
 };
 
-// Brings the cache up to date about a name: `known` is what was found expired (or nothing). An unchanged file is
+// Brings what is kept up to date about a name: `known` is what was found expired (or nothing). An unchanged file is
 // renewed, anything else loaded and inserted. When the look fails for lack of descriptors, what was known is served on.
 // Errors as load_file.
-util::Result<Refreshed> refresh(FileCache& cache, const FileRoot& root, NameToLoad name, const EntryRef& known,
+util::Result<Refreshed> refresh(const Keeping& keeping, const FileRoot& root, NameToLoad name, const EntryRef& known,
                                 std::uint64_t now_ms);
 
 // True when the descriptor's file still has the entry's stamp: one fstat, no waiting. True without a descriptor.

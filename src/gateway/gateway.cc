@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/resource.h>
@@ -39,6 +40,7 @@ Gateway::Gateway(config::Config config, std::string file, int ready_fd)
       timer_(loop_),
       exposition_(metrics_, PONTAGE_VERSION),
       session_series_(metrics_),
+      file_events_(loop_),
       blocking_(kBlockingThreads),
       admin_(loop_, {.metrics = [this] { return exposition_.render_text(); },
                      .ready = [this] { return state_ == State::serving; }}) {
@@ -67,7 +69,10 @@ bool Gateway::start(std::string& error) {
     error = "cannot open the access log " + config_.access_log.file + ": " + ::strerrordesc_np(opened.error().os_error);
     return false;
   }
-  files_ = std::make_unique<cache::FileCache>(config_.static_cache);
+  files_ = std::make_shared<FileStore>(config_.static_cache);
+  // A copy of the descriptor, because Asio closes what it is given.
+  const int events = ::fcntl(files_->watcher.descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (events >= 0) file_events_.assign(events);
   const unsigned count = config_.workers > 0 ? static_cast<unsigned>(config_.workers) : default_workers();
   std::vector<net::Reactor*> reactors;
   for (unsigned id = 0; id < count; ++id) {
@@ -97,6 +102,7 @@ bool Gateway::start(std::string& error) {
   state_ = State::serving;
   announce();
   wait_for_signals();
+  wait_for_file_events();
   return true;
 }
 
@@ -171,7 +177,7 @@ void Gateway::announce() {
 }
 
 void Gateway::install_site(const config::Config& config) {
-  const auto site = build_site(config, {*registry_, metrics_, *files_, blocking_}, ++generation_);
+  const auto site = build_site(config, {*registry_, metrics_, files_, blocking_}, ++generation_);
   connections_.limit.store(config.limits.connections);
   for (auto& worker : workers_) worker->set_site(site);
   sites_.emplace_back(generation_, site);

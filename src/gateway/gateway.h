@@ -52,6 +52,7 @@ class Gateway {
   void limit_generations();
 
   void wait_for_signals();
+  void wait_for_file_events();
   void on_signal(int signal);
   void begin_drain();
   void drain_sessions();
@@ -75,7 +76,8 @@ class Gateway {
   std::vector<std::unique_ptr<Worker>> workers_;
   net::Resolver resolver_;
   std::unique_ptr<upstream::Registry> registry_;
-  std::unique_ptr<cache::FileCache> files_;
+  std::shared_ptr<FileStore> files_;
+  admin::asio::posix::stream_descriptor file_events_;
   net::BlockingPool blocking_;
   std::uint64_t generation_ = 0;
   std::vector<std::pair<std::uint64_t, std::weak_ptr<const routing::Site>>> sites_;

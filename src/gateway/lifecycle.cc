@@ -23,6 +23,16 @@ void Gateway::wait_for_signals() {
   });
 }
 
+// Without notifications, files are looked at again after static_cache.recheck alone.
+void Gateway::wait_for_file_events() {
+  if (!file_events_.is_open()) return;
+  file_events_.async_wait(admin::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code failed) {
+    if (failed) return;
+    files_->watcher.drain(files_->files);
+    wait_for_file_events();
+  });
+}
+
 void Gateway::on_signal(int signal) {
   switch (signal) {
     case SIGHUP: {

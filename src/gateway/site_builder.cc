@@ -18,6 +18,19 @@ std::uint32_t next_files_id() {
   return next.fetch_add(1);
 }
 
+// The last who holds the policy, a site or a look-up under way, takes what is known of its files along.
+std::shared_ptr<const handlers::FilesPolicy> make_files_policy(const config::FilesAction& action,
+                                                               const config::Compression& compression,
+                                                               const std::shared_ptr<FileStore>& store) {
+  auto forget = [store](const handlers::FilesPolicy* policy) {
+    const std::uint32_t root = policy->root().id;
+    delete policy;
+    store->watcher.forget(root);
+    store->files.remove_root(root);
+  };
+  return {new handlers::FilesPolicy(action, compression, next_files_id()), std::move(forget)};
+}
+
 std::string_view adapter_of(const upstream::Backend* backend) {
   return backend == nullptr || backend->servers().empty() ? std::string_view("none")
                                                           : backend->servers().front()->adapter_name();
@@ -46,7 +59,9 @@ struct HandlerMaker {
   const std::shared_ptr<const upstream::Backend>& backend;
 
   std::unique_ptr<http::Handler> operator()(const config::FilesAction& action) const {
-    return std::make_unique<handlers::FilesHandler>(action, parts.files, parts.blocking, next_files_id());
+    return std::make_unique<handlers::FilesHandler>(make_files_policy(action, route.compression, parts.store),
+                                                    cache::Keeping{&parts.store->files, &parts.store->watcher},
+                                                    parts.blocking);
   }
   std::unique_ptr<http::Handler> operator()(const config::ProxyAction&) const {
     return std::make_unique<handlers::ProxyHandler>(

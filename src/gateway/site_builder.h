@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "src/cache/file_cache.h"
+#include "src/cache/load.h"
+#include "src/cache/watcher.h"
 #include "src/net/blocking_pool.h"
 #include "src/observe/metrics.h"
 #include "src/routing/site.h"
@@ -12,10 +14,17 @@
 
 namespace pontage::gateway {
 
+// What is known of files, shared by all sites; outlives the last of them.
+struct FileStore {
+  explicit FileStore(const config::Config::StaticCache& limits) : files(limits) {}
+  cache::FileCache files;
+  cache::Watcher watcher;
+};
+
 struct SiteParts {
   upstream::Registry& registry;
   observe::Metrics& metrics;
-  cache::FileCache& files;
+  const std::shared_ptr<FileStore>& store;
   net::BlockingPool& blocking;
 };
 

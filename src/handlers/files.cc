@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "src/handlers/files_path.h"
 #include "src/handlers/files_response.h"
-#include "src/handlers/mime.h"
 #include "src/http/error_page.h"
 #include "src/http/simple_response.h"
 
@@ -19,34 +17,6 @@ using message::HeaderId;
 using message::Method;
 
 constexpr std::string_view kAllowed = "GET, HEAD";
-constexpr std::uint64_t kDiskTimeoutMs = 30'000;
-
-// What the pool does for a request; owns all it uses, because the request may be gone before it ends.
-struct Look {
-  cache::FileCache* files;
-  std::shared_ptr<const cache::FileRoot> root;
-  std::string path;
-  std::string_view content_type;  // of the process's table
-  EntryRef known;
-  std::uint64_t now_ms;
-
-  util::Result<cache::Refreshed> operator()() const {
-    return cache::refresh(*files, *root, {path, content_type}, known, now_ms);
-  }
-};
-
-std::string_view to_string(cache::CacheResult result) noexcept {
-  switch (result) {
-    case cache::CacheResult::hit: return "hit";
-    case cache::CacheResult::miss: return "miss";
-    case cache::CacheResult::uncached: return "uncached";
-  }
-  return {};
-}
-
-Response not_found(Exchange& exchange) {
-  return http::make_error_response(exchange, 404, "no such file");
-}
 
 Response other_method(Exchange& exchange) {
   Response response = exchange.request.method == Method::options
@@ -64,102 +34,165 @@ Response to_directory(Exchange& exchange) {
   return response;
 }
 
+std::string_view explain(int status) noexcept {
+  if (status == 403) return "the file may not be read";
+  return status == 404 ? std::string_view("no such file") : std::string_view{};
+}
+
 }  // namespace
 
-FilesHandler::FilesHandler(const config::FilesAction& action, cache::FileCache& files, net::BlockingPool& pool,
-                           std::uint32_t id, cache::Resolver resolver)
-    : root_(std::make_shared<const cache::FileRoot>(cache::FileRoot{id, action.root, action.symlinks, resolver})),
-      index_(action.index),
-      files_(files),
-      pool_(pool) {
-  MimeTypes::system();  // read now, not during the first request
+FilesHandler::FilesHandler(std::shared_ptr<const FilesPolicy> policy, cache::Keeping keeping, net::BlockingPool& pool)
+    : policy_(std::move(policy)), keeping_(keeping), pool_(pool) {
+  if (policy_->action().cache == config::FilesAction::Cache::uncached) keeping_ = {};
 }
 
 net::Task<util::Result<Response>> FilesHandler::handle(Exchange& exchange) {
-  const Method method = exchange.request.method;
-  if (method != Method::get && method != Method::head) co_return other_method(exchange);
   const FilePath path = file_path(exchange.forward_path, exchange.arena);
   if (path.verdict == PathVerdict::bad) {
     co_return util::fail_decode(wire::DecodeError::malformed_target, util::Source::client);
   }
-  if (path.verdict == PathVerdict::hidden) co_return not_found(exchange);
+  auto serving = serve(exchange, path);
+  util::Result<Response> response = co_await serving;
+  if (!response || response->head.status < 400 || policy_->error_file(response->head.status).empty())
+    co_return response;
+  auto dressing = with_error_file(exchange, std::move(*response));
+  co_return co_await dressing;
+}
 
+net::Task<util::Result<Response>> FilesHandler::serve(Exchange& exchange, const FilePath& path) {
+  const Method method = exchange.request.method;
+  if (method != Method::get && method != Method::head) co_return other_method(exchange);
+  if (path.verdict == PathVerdict::hidden) co_return http::make_error_response(exchange, 404, explain(404));
   if (exchange.bare_prefix && path.end == PathEnd::slash) co_return to_directory(exchange);
 
-  EntryRef entry;
-  if (path.end == PathEnd::name) {
-    cache::Found found = recall(exchange, path.relative);
-    if (found.freshness == cache::Freshness::fresh) {
-      entry = std::move(found.entry);
-    } else {
-      util::Result<EntryRef> looked = co_await load(exchange, path.relative, std::move(found.entry));
-      if (!looked) co_return util::Failure(looked.error());
-      entry = std::move(*looked);
+  // The way of nearly all requests: the first candidate is the path itself, and the cache knows it.
+  Choice choice;
+  const Candidate& first = policy_->candidates().front();
+  if (path.end == PathEnd::name && first.kind == Candidate::Kind::file) {
+    const std::string_view name = first.name_for(path.relative, exchange.arena);
+    cache::Found found = recall(exchange, name);
+    if (found.freshness == cache::Freshness::fresh && found.entry->kind() == FileKind::file) {
+      choice.kind = Choice::Kind::file;
+      choice.entry = std::move(found.entry);
     }
   }
+  if (choice.kind == Choice::Kind::error) {
+    auto choosing = choose(exchange, path);
+    util::Result<Choice> chosen = co_await choosing;
+    if (!chosen) co_return util::Failure(chosen.error());
+    choice = std::move(*chosen);
+  }
+  if (choice.kind == Choice::Kind::file && policy_->all_codings().empty() && !policy_->says_expires()) {
+    co_return file_response(exchange, std::move(choice.entry), *policy_);
+  }
+  auto responding = respond(exchange, std::move(choice));
+  co_return co_await responding;
+}
+
+net::Task<util::Result<Response>> FilesHandler::respond(Exchange& exchange, Choice choice) {
+  switch (choice.kind) {
+    case Choice::Kind::error: co_return http::make_error_response(exchange, choice.status, explain(choice.status));
+    case Choice::Kind::redirect: co_return to_directory(exchange);
+    case Choice::Kind::listing: {
+      auto listing = list(exchange, choice.folder);
+      co_return co_await listing;
+    }
+    case Choice::Kind::file: break;
+  }
+  const std::int64_t expires = policy_->says_expires() ? policy_->expires_after(choice.entry->path()) : -1;
+  auto negotiating = negotiate(exchange, std::move(choice.entry));
+  EntryRef entry = co_await negotiating;
+  Response response = file_response(exchange, std::move(entry), *policy_);
+  if (expires >= 0 && response.head.status < 400) add_expires(exchange, response, expires);
+  co_return response;
+}
+
+net::Task<util::Result<Response>> FilesHandler::with_error_file(Exchange& exchange, Response response) {
+  const std::string_view name = policy_->error_file(response.head.status);
+  auto looking = look_up(exchange, name);
+  util::Result<EntryRef> entry = co_await looking;
+  // The plain page is better than none.
+  if (!entry || (*entry)->kind() != FileKind::file) co_return response;
+  dress_error(exchange, response, std::move(*entry));
+  co_return response;
+}
+
+// Tries the candidates in turn; the first that is something decides.
+net::Task<util::Result<FilesHandler::Choice>> FilesHandler::choose(Exchange& exchange, const FilePath& path) {
   // A rewrite may have taken the slash away that the client sent: nothing to redirect to then.
   const bool slashed = path.end == PathEnd::slash || exchange.path.match.ends_with('/');
-  if (slashed && (!entry || entry->kind() == FileKind::directory)) {
-    util::Result<EntryRef> index = co_await find_index(exchange, path.relative);
-    if (!index) co_return util::Failure(index.error());
-    entry = std::move(*index);
+  Choice choice;
+  for (const Candidate& candidate : policy_->candidates()) {
+    if (candidate.kind == Candidate::Kind::status) {
+      choice.status = candidate.status;
+      co_return choice;
+    }
+    const std::string_view name = candidate.name_for(path.relative, exchange.arena);
+    if (candidate.kind == Candidate::Kind::file) {
+      // A name that ends in a slash is no file, unless the slash is gone after the rewrite.
+      if (candidate.uses_path && path.end == PathEnd::slash) continue;
+      auto looking = look_up(exchange, name);
+      util::Result<EntryRef> entry = co_await looking;
+      if (!entry) co_return util::Failure(entry.error());
+      const FileKind kind = (*entry)->kind();
+      if (kind == FileKind::forbidden) choice.status = 403;
+      if (kind == FileKind::file) choice.kind = Choice::Kind::file;
+      if (kind == FileKind::file) choice.entry = std::move(*entry);
+      if (kind == FileKind::file || kind == FileKind::forbidden) co_return choice;
+      continue;
+    }
+    auto trying = try_folder(exchange, name, candidate.uses_path && !slashed ? PathEnd::name : PathEnd::slash);
+    util::Result<Choice> tried = co_await trying;
+    if (!tried) co_return util::Failure(tried.error());
+    if (tried->kind != Choice::Kind::error || tried->status != 404) co_return tried;
   }
-  co_return respond(exchange, std::move(entry));
+  co_return choice;
 }
 
-// What the cache knows. Bytes that would leave from a descriptor are the file's of this moment, so a file written in
-// place must not be sent under the head of its former self.
-cache::Found FilesHandler::recall(Exchange& exchange, std::string_view path) const {
-  const std::uint64_t now = exchange.reactor().now_ms();
-  cache::Found found = files_.find(root_->id, path, now);
-  if (found.freshness != cache::Freshness::fresh) return found;
-  if (!found.entry->in_memory() && cache::FileCache::due_for_look(*found.entry, now) &&
-      !cache::same_bytes(*found.entry)) {
-    found.freshness = cache::Freshness::expired;
-    return found;
+net::Task<util::Result<FilesHandler::Choice>> FilesHandler::try_folder(Exchange& exchange, std::string_view folder,
+                                                                       PathEnd end) {
+  Choice choice;
+  const bool must_exist = end == PathEnd::name || policy_->action().listing;
+  if (must_exist && !folder.empty()) {
+    auto looking = look_up(exchange, folder);
+    util::Result<EntryRef> entry = co_await looking;
+    if (!entry) co_return util::Failure(entry.error());
+    if ((*entry)->kind() != FileKind::directory) co_return choice;
   }
-  exchange.outcome.cache = to_string(cache::CacheResult::hit);
-  return found;
-}
-
-net::Task<util::Result<EntryRef>> FilesHandler::load(Exchange& exchange, std::string_view path, EntryRef known) {
-  Look look{
-      &files_, root_, std::string(path), MimeTypes::system().find(path), std::move(known), exchange.reactor().now_ms()};
-  auto call = net::run_blocking(pool_, exchange.reactor(), exchange.reactor().after(kDiskTimeoutMs), std::move(look));
-  util::Result<util::Result<cache::Refreshed>> looked = co_await call;
-  if (!looked) co_return util::Failure(looked.error());
-  util::Result<cache::Refreshed>& refreshed = *looked;
-  if (!refreshed) co_return util::Failure(refreshed.error());
-  exchange.outcome.cache = to_string(refreshed->result);
-  co_return std::move(refreshed->entry);
+  if (end == PathEnd::name) {
+    choice.kind = Choice::Kind::redirect;
+    co_return choice;
+  }
+  auto finding = find_index(exchange, folder);
+  util::Result<EntryRef> index = co_await finding;
+  if (!index) co_return util::Failure(index.error());
+  if (*index && (*index)->kind() == FileKind::file) {
+    choice.kind = Choice::Kind::file;
+    choice.entry = std::move(*index);
+  } else if (*index) {
+    choice.status = 403;
+  } else if (policy_->action().listing) {
+    choice.kind = Choice::Kind::listing;
+    choice.folder = folder;
+  }
+  co_return choice;
 }
 
 // The first of the index names that is a file, or is one we may not read; empty when there is none.
-net::Task<util::Result<EntryRef>> FilesHandler::find_index(Exchange& exchange, std::string_view directory) {
-  for (const std::string& name : index_) {
-    const std::string_view path =
-        directory.empty() ? std::string_view(name) : exchange.arena.join({directory, "/", name});
-    cache::Found found = recall(exchange, path);
-    EntryRef entry = std::move(found.entry);
-    if (found.freshness != cache::Freshness::fresh) {
-      util::Result<EntryRef> looked = co_await load(exchange, path, std::move(entry));
-      if (!looked) co_return util::Failure(looked.error());
-      entry = std::move(*looked);
-    }
-    if (entry->kind() == FileKind::file || entry->kind() == FileKind::forbidden) co_return std::move(entry);
+net::Task<util::Result<EntryRef>> FilesHandler::find_index(Exchange& exchange, std::string_view folder) {
+  for (const std::string& name : policy_->action().index) {
+    const std::string_view path = folder.empty() ? std::string_view(name) : exchange.arena.join({folder, "/", name});
+    auto looking = look_up(exchange, path);
+    util::Result<EntryRef> entry = co_await looking;
+    if (!entry) co_return entry;
+    const FileKind kind = (*entry)->kind();
+    if (kind == FileKind::file || kind == FileKind::forbidden) co_return entry;
   }
   co_return EntryRef();
 }
 
-util::Result<Response> FilesHandler::respond(Exchange& exchange, EntryRef entry) const {
-  if (!entry) return not_found(exchange);
-  switch (entry->kind()) {
-    case FileKind::file: return file_response(exchange, std::move(entry));
-    case FileKind::directory: return to_directory(exchange);
-    case FileKind::missing: break;
-    case FileKind::forbidden: return http::make_error_response(exchange, 403, "the file may not be read");
-  }
-  return not_found(exchange);
+net::Task<util::Result<Response>> FilesHandler::list(Exchange& exchange, std::string_view) {
+  co_return http::make_error_response(exchange, 404, explain(404));
 }
 
 }  // namespace pontage::handlers

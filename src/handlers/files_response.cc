@@ -1,10 +1,9 @@
 #include "src/handlers/files_response.h"
 
-#include <algorithm>
-#include <new>
 #include <utility>
 
-#include "src/cache/load.h"
+#include "protocols/message/http_date.h"
+#include "src/handlers/file_body.h"
 #include "src/http/conditional.h"
 #include "src/http/error_page.h"
 #include "src/http/range.h"
@@ -16,50 +15,6 @@ using cache::EntryRef;
 using cache::FileEntry;
 using http::Response;
 using message::HeaderId;
-
-// Ranges longer than this take long enough that the file is looked at again before the last bytes leave.
-constexpr std::uint64_t kGuarded = 1 << 20;
-constexpr std::uint64_t kHeldBack = 64 * 1024;
-
-// A range of an entry; lives in the exchange's arena and holds the entry until it is dropped.
-class FileBody final : public http::BodySource {
- public:
-  FileBody(EntryRef entry, std::uint64_t first, std::uint64_t count) noexcept
-      : entry_(std::move(entry)), at_(first), left_(count) {}
-
-  // A file range costs no memory, so it is not cut to the budget: who sends it takes turns by itself.
-  net::Task<util::Result<void>> pull(http::BodyBatch& batch, std::size_t budget, http::Patience) override {
-    std::uint64_t count = left_;
-    if (entry_->in_memory()) {
-      count = std::min<std::uint64_t>(left_, budget);
-      batch.add(entry_->body().substr(static_cast<std::size_t>(at_), static_cast<std::size_t>(count)));
-    } else {
-      if (started_ && !cache::same_bytes(*entry_)) {
-        co_return util::fail(util::ErrorKind::io, util::Source::gateway, "file changed while it was sent");
-      }
-      if (!started_ && left_ > kGuarded) count -= kHeldBack;
-      batch.pieces[batch.count++] = {.memory = {}, .file = entry_->descriptor(), .offset = at_, .count = count};
-      started_ = true;
-    }
-    at_ += count;
-    left_ -= count;
-    if (left_ == 0) batch.last = http::Last::yes;
-    co_return util::Result<void>{};
-  }
-  void drop() noexcept override { this->~FileBody(); }
-
- private:
-  EntryRef entry_;
-  std::uint64_t at_;
-  std::uint64_t left_;
-  bool started_ = false;
-};
-
-void attach_body(http::Exchange& exchange, Response& response, EntryRef entry, std::uint64_t first,
-                 std::uint64_t count) {
-  void* room = exchange.arena.allocate(sizeof(FileBody), alignof(FileBody));
-  response.body = http::BodyPtr(new (room) FileBody(std::move(entry), first, count));
-}
 
 // The entry's fields whose lines stand in `text`, which is prepared() or the front of a copy of it.
 message::HeaderList fields_of(const FileEntry& entry, std::string_view text, message::Arena& arena) {
@@ -79,7 +34,7 @@ Response whole(http::Exchange& exchange, EntryRef entry) {
   response.head.headers = fields_of(*entry, response.prepared, exchange.arena);
   if (sends) {
     const std::uint64_t size = entry->size();
-    attach_body(exchange, response, std::move(entry), 0, size);
+    response.body = make_file_body(exchange.arena, std::move(entry), 0, size);
   }
   return response;
 }
@@ -100,7 +55,7 @@ Response partial(http::Exchange& exchange, EntryRef entry, const http::ByteRange
   response.head.headers = fields_of(*entry, entry->prepared(), exchange.arena);
   response.head.headers.add(HeaderId::content_range,
                             exchange.arena.copy(http::content_range(range, entry->size(), room)));
-  attach_body(exchange, response, std::move(entry), range.first, range.count);
+  response.body = make_file_body(exchange.arena, std::move(entry), range.first, range.count);
   return response;
 }
 
@@ -122,7 +77,7 @@ http::ByteRange range_for(const http::Exchange& exchange, const FileEntry& entry
 
 }  // namespace
 
-Response file_response(http::Exchange& exchange, EntryRef entry) {
+Response file_response(http::Exchange& exchange, EntryRef entry, const FilesPolicy& policy) {
   const auto& request = exchange.request;
   const http::Validators current{entry->value(HeaderId::etag), entry->value(HeaderId::last_modified),
                                  entry->modified_seconds()};
@@ -131,13 +86,36 @@ Response file_response(http::Exchange& exchange, EntryRef entry) {
     case http::Condition::failed: return http::make_error_response(exchange, 412, "the file has changed");
     case http::Condition::proceed: break;
   }
-  const http::ByteRange range = range_for(exchange, *entry, current);
+  http::ByteRange range;
+  if (policy.action().max_ranges > 0) range = range_for(exchange, *entry, current);
   switch (range.kind) {
     case http::RangeKind::part: return partial(exchange, std::move(entry), range);
     case http::RangeKind::unsatisfiable: return unsatisfiable(exchange, range, entry->size());
     case http::RangeKind::whole: break;
   }
   return whole(exchange, std::move(entry));
+}
+
+void dress_error(http::Exchange& exchange, Response& response, EntryRef entry) {
+  message::HeaderList headers(exchange.arena);
+  for (const auto& h : response.head.headers) {
+    if (h.id != HeaderId::content_type) headers.add(h.name, h.value, h.id);
+  }
+  const std::string_view type = entry->value(HeaderId::content_type);
+  if (!type.empty()) headers.add(HeaderId::content_type, exchange.arena.copy(type));
+  response.head.headers = headers;
+  response.prepared = {};
+  const std::uint64_t size = entry->size();
+  response.head.body = {message::BodyKind::exact, size};
+  response.body = {};
+  if (size == 0 || exchange.request.method == message::Method::head) return;
+  response.body = make_file_body(exchange.arena, std::move(entry), 0, size);
+}
+
+void add_expires(http::Exchange& exchange, Response& response, std::int64_t after) {
+  response.own_headers(exchange.arena);
+  const message::HttpDate date = message::format_http_date(exchange.unix_seconds + after);
+  response.head.headers.add(HeaderId::expires, exchange.arena.copy({date.data(), date.size()}));
 }
 
 }  // namespace pontage::handlers

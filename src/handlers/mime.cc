@@ -95,12 +95,6 @@ constexpr std::size_t kMaxType = 96;
 constexpr std::size_t kMaxLines = 20'000;
 constexpr std::size_t kMaxLine = 4096;
 
-std::string with_charset(std::string_view type) {
-  std::string text(type);
-  if (type.starts_with("text/")) text += "; charset=utf-8";
-  return text;
-}
-
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = wire::to_lower(c);
@@ -126,8 +120,17 @@ std::string_view next_word(std::string_view& line) {
 
 }  // namespace
 
-MimeTypes::MimeTypes(const std::string& file) {
-  for (const Known& known : kKnown) types_.emplace(known.extension, with_charset(known.type));
+MimeTypes::MimeTypes(const std::string& file, std::string_view charset, const std::map<std::string, std::string>& first)
+    : charset_(charset) {
+  for (const auto& [extension, type] : first) {
+    const bool bare = type.find(';') == std::string::npos;
+    if (bare) {
+      add(extension, type);
+    } else {
+      types_.emplace(extension, type);
+    }
+  }
+  for (const Known& known : kKnown) add(known.extension, known.type);
   std::ifstream lines(file);
   std::string line;
   for (std::size_t i = 0; i < kMaxLines && std::getline(lines, line); ++i) {
@@ -135,8 +138,14 @@ MimeTypes::MimeTypes(const std::string& file) {
   }
 }
 
+void MimeTypes::add(std::string_view extension, std::string_view type) {
+  std::string text(type);
+  if (type.starts_with("text/") && !charset_.empty()) text += "; charset=" + charset_;
+  types_.emplace(lower(extension), std::move(text));
+}
+
 const MimeTypes& MimeTypes::system() {
-  static const MimeTypes kTable("/etc/mime.types");
+  static const MimeTypes kTable(kSystemFile);
   return kTable;
 }
 
@@ -146,7 +155,7 @@ void MimeTypes::add_line(std::string_view line) {
   if (type.starts_with('#') || !is_media_type(type)) return;
   for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
     if (word.starts_with('#')) return;
-    if (word.size() <= kMaxExtension) types_.emplace(lower(word), with_charset(type));
+    if (word.size() <= kMaxExtension) add(word, type);
   }
 }
 

@@ -21,14 +21,14 @@ class Load : public ::testing::Test {
   Load() { tree.mkdir("root"); }
   FileRoot root() const { return {.id = 7, .directory = tree.at("root")}; }
   EntryRef load(std::string_view path, std::string_view type = "text/plain") const {
-    auto loaded = load_file(root(), {path, type});
+    auto loaded = load_file(root(), {path, {.content_type = type}});
     return loaded ? *loaded : EntryRef();
   }
   // What a request at `now` would be given.
   EntryRef ask(std::string_view path, std::uint64_t now) {
     Found found = files.find(7, path, now);
     if (found.freshness == Freshness::fresh) return found.entry;
-    auto refreshed = refresh(files, root(), {path, "text/plain"}, found.entry, now);
+    auto refreshed = refresh({.files = &files}, root(), {path, {.content_type = "text/plain"}}, found.entry, now);
     return refreshed ? refreshed->entry : EntryRef();
   }
   testing::TempTree tree;
@@ -107,12 +107,12 @@ TEST_F(Load, HidesWhatIsNoFile) {
   EXPECT_EQ(load("dir/none")->kind(), FileKind::missing);
   EXPECT_EQ(load(std::string(300, 'n'))->kind(), FileKind::missing);
   const FileRoot following{.id = 7, .directory = tree.at("root"), .links = Symlinks::follow};
-  EXPECT_EQ((*load_file(following, {"device", ""}))->kind(), FileKind::missing);
+  EXPECT_EQ((*load_file(following, {"device", {}}))->kind(), FileKind::missing);
 }
 
 TEST_F(Load, AMissingRootHasNoFiles) {
   const FileRoot nowhere{.id = 1, .directory = tree.at("nowhere")};
-  EXPECT_EQ((*load_file(nowhere, {"a", ""}))->kind(), FileKind::missing);
+  EXPECT_EQ((*load_file(nowhere, {"a", {}}))->kind(), FileKind::missing);
 }
 
 TEST_F(Load, OutOfDescriptorsIsOverload) {
@@ -122,7 +122,7 @@ TEST_F(Load, OutOfDescriptorsIsOverload) {
   const util::UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const rlimit none{static_cast<rlim_t>(next.get()), old.rlim_max};
   ::setrlimit(RLIMIT_NOFILE, &none);
-  const auto loaded = load_file(root(), {"a", ""});
+  const auto loaded = load_file(root(), {"a", {}});
   ::setrlimit(RLIMIT_NOFILE, &old);
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().kind, util::ErrorKind::overload);

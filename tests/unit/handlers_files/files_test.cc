@@ -180,7 +180,7 @@ TEST(Files, RedirectsToThePathThatTheClientKnows) {
 TEST(Files, TakesTheFirstIndexThatIsThere) {
   Site site;
   site.action.index = {"index.html", "index.htm"};
-  site.handler = std::make_unique<FilesHandler>(site.action, site.files, site.pool, 1);
+  site.remake();
   site.tree.write("root/index.htm", "second");
   site.tree.mkdir("root/index.html");
   site.tree.mkdir("root/bare");
@@ -261,7 +261,7 @@ TEST(Files, ARequestThatIsGoneLeavesItsLookBehind) {
 
 TEST(Files, WorksByWalkingToo) {
   Site site;
-  site.handler = std::make_unique<FilesHandler>(site.action, site.files, site.pool, 2, cache::Resolver::walk);
+  site.remake(2, cache::Resolver::walk);
   site.tree.write("root/dir/a.txt", "hello");
   EXPECT_EQ(site.get("/dir/a.txt").body, "hello");
   EXPECT_EQ(site.get("/dir").status, 301);

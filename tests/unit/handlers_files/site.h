@@ -50,7 +50,13 @@ class Site {
     tree.mkdir("root");
     action.root = tree.at("root");
     action.symlinks = symlinks;
-    handler = std::make_unique<FilesHandler>(action, files, pool, 1);
+    remake();
+  }
+
+  // The handler that `action` and `compression` describe now.
+  void remake(std::uint32_t id = 1, cache::Resolver resolver = cache::Resolver::kernel) {
+    handler = std::make_unique<FilesHandler>(std::make_shared<const FilesPolicy>(action, compression, id, resolver),
+                                             cache::Keeping{.files = &files}, pool);
   }
 
   Answer get(std::string target, std::map<message::HeaderId, std::string> fields = {}) {
@@ -85,6 +91,7 @@ class Site {
 
   testing::TempTree tree;
   config::FilesAction action;
+  config::Compression compression;
   cache::FileCache files;
   std::deque<net::Reactor> reactors;  // a look left behind reports to its own, so they outlive the pool
   net::BlockingPool pool;
