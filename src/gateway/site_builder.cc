@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "src/handlers/compress.h"
 #include "src/handlers/files.h"
 #include "src/handlers/fixed.h"
 #include "src/handlers/proxy.h"
@@ -112,6 +113,9 @@ std::shared_ptr<const routing::Site> build_site(const config::Config& config, Si
     made.name = route.name;
     made.backend = backend ? backend->name() : std::string();
     made.handler = std::visit(HandlerMaker{route, *site, parts, backend}, route.action);
+    if (!route.compression.codings.empty()) {
+      made.handler = std::make_unique<handlers::CompressHandler>(std::move(made.handler), route.compression);
+    }
     made.rewrite = routing::Rewriter(route.rewrite);
     made.response_headers = route.response_headers;
     made.body_limit = route.body_limit.value_or(config.limits.body);

@@ -101,14 +101,14 @@ net::Task<util::Result<EntryRef>> FilesHandler::look_up(Exchange& exchange, std:
 net::Task<EntryRef> FilesHandler::negotiate(Exchange& exchange, EntryRef entry) {
   const auto& headers = exchange.request.headers;
   if (headers.find(HeaderId::accept_encoding) == nullptr) co_return entry;
-  // A part of compressed bytes is of no use when the next request finds them compressed anew.
-  const bool compress = keeping_.files != nullptr && headers.find(HeaderId::range) == nullptr &&
-                        entry->size() <= keeping_.files->max_file() &&
+  const bool compress = keeping_.files != nullptr && entry->size() <= keeping_.files->max_file() &&
                         policy_->compresses(entry->value(HeaderId::content_type), entry->size());
+  // A part of what we compressed is of no use when the next request finds it compressed anew.
+  const bool whole = headers.find(HeaderId::range) == nullptr;
   std::array<ContentCoding, message::kContentCodings> offered;
   std::size_t count = 0;
   for (const ContentCoding coding : policy_->all_codings()) {
-    const bool had = policy_->is_precompressed(coding) || (compress && policy_->compresses(coding));
+    const bool had = policy_->is_precompressed(coding) || (compress && whole && policy_->compresses(coding));
     if (had) offered[count++] = coding;
   }
   while (count > 0) {
@@ -116,7 +116,7 @@ net::Task<EntryRef> FilesHandler::negotiate(Exchange& exchange, EntryRef entry) 
     if (coding == ContentCoding::identity) break;
     auto finding = variant_of(exchange, entry, coding, compress && policy_->compresses(coding));
     EntryRef variant = co_await finding;
-    if (variant) co_return variant;
+    if (variant && (whole || !cache::is_compressed(*variant))) co_return variant;
     count = static_cast<std::size_t>(std::remove(offered.begin(), offered.begin() + count, coding) - offered.begin());
   }
   co_return entry;
