@@ -92,7 +92,7 @@ util::Result<CompressBody::Pace> CompressBody::open_slice() {
     slice_ = {.bytes = {}, .operation = operation_after_slice(), .open = false};
     if (slice_.operation == Operation::more) return Pace::hungry;
     if (slice_.operation == Operation::flush && !unflushed_) {
-      flushed_ = true;
+      flushed_ = made_ > 0;
       flush_due_ = false;
       return made_ > 0 ? Pace::complete : Pace::hungry;
     }
@@ -150,13 +150,12 @@ net::Task<void> CompressBody::refill(Patience patience) {
   if (in_.flush == Flush::now) flush_due_ = true;
   received_ += in_.bytes();
   if (promised_.kind != message::BodyKind::exact) co_return;
-  using util::Error;
   if (received_ > promised_.length) {
     in_.clear();
-    fail_later(Error{.kind = ErrorKind::protocol, .source = Source::server, .detail = "long_response"});
+    fail_later(util::Error{.kind = ErrorKind::protocol, .source = Source::server, .detail = "long_response"});
   } else if (in_.last == Last::yes && received_ < promised_.length) {
     in_.last = Last::no;
-    fail_later(Error{.kind = ErrorKind::closed, .source = Source::server, .detail = "short_response"});
+    fail_later(util::Error{.kind = ErrorKind::closed, .source = Source::server, .detail = "short_response"});
   }
 }
 
