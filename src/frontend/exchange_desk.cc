@@ -106,16 +106,19 @@ util::Result<void> find_route(http::Exchange& exchange, Routed& routed) {
   return {};
 }
 
-net::Task<util::Result<http::Response>> respond(http::Exchange& exchange, const Routed& routed) {
-  if (routed.route == nullptr) {
-    if (exchange.request.target.form == TargetForm::asterisk) co_return answer_asterisk(exchange);
-    if (exchange.request.target.form == TargetForm::authority) {
-      co_return error_response(exchange,
-                               util::Error{.kind = ErrorKind::unsupported, .detail = "CONNECT is not served"});
-    }
-    co_return http::make_error_response(exchange, 404, {});
+namespace {
+
+http::Response answer_without_route(http::Exchange& exchange) {
+  if (exchange.request.target.form == TargetForm::asterisk) return answer_asterisk(exchange);
+  if (exchange.request.target.form == TargetForm::authority) {
+    return error_response(exchange, util::Error{.kind = ErrorKind::unsupported, .detail = "CONNECT is not served"});
   }
-  auto response = co_await routed.route->handler->handle(exchange);
+  return http::make_error_response(exchange, 404, {});
+}
+
+net::Task<util::Result<http::Response>> finish(http::Exchange& exchange, const routing::Route& route,
+                                               net::Task<util::Result<http::Response>> handling) {
+  auto response = co_await handling;
   if (!response) {
     if (http::status_of(response.error()) == 499) {
       note_error(exchange, response.error());
@@ -123,11 +126,22 @@ net::Task<util::Result<http::Response>> respond(http::Exchange& exchange, const 
     }
     co_return error_response(exchange, response.error());
   }
-  if (!routed.route->response_headers.empty()) {
+  if (!route.response_headers.empty()) {
     response->own_headers(exchange.arena);
-    http::apply_header_edits(response->head.headers, routed.route->response_headers);
+    http::apply_header_edits(response->head.headers, route.response_headers);
   }
   co_return response;
+}
+
+}  // namespace
+
+net::Task<util::Result<http::Response>> respond(http::Exchange& exchange, const Routed& routed) {
+  using Answer = net::Task<util::Result<http::Response>>;
+  if (routed.route == nullptr) return Answer::ready(answer_without_route(exchange));
+  Answer handling = routed.route->handler->handle(exchange);
+  const auto* at_hand = handling.at_hand();
+  if (at_hand != nullptr && *at_hand && routed.route->response_headers.empty()) return handling;
+  return finish(exchange, *routed.route, std::move(handling));
 }
 
 void note_error(http::Exchange& exchange, const util::Error& error) {

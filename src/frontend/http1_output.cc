@@ -134,8 +134,35 @@ util::Result<void> Http1Output::account(std::uint64_t bytes, const message::Body
   return {};
 }
 
-// Whatever is in `sink` (the head, or nothing) and the batch, in as few calls as possible.
+// Whatever is in `sink` (the head, or nothing) and the batch, in as few calls as possible. Nearly always one, which the
+// socket takes whole: nothing is waited for then.
 net::Task<util::Result<void>> Http1Output::send_batch(wire::Sink& sink, const BodyBatch& batch, Delimit how) {
+  const std::uint64_t size = batch.bytes();
+  const bool one_piece = how == Delimit::length && size <= kCopyLimit && size <= sink.room() && all_memory(batch);
+  if (!one_piece || sink.size() + size == 0) return send_pieces(sink, batch, how);
+  for (const Piece& piece : batch.view()) sink.append(piece.memory);
+  started_ = true;
+  iovec whole{const_cast<char*>(sink.view().data()), sink.size()};
+  const auto put = stream_->try_write({&whole, 1}, net::More::no);
+  if (put.status == net::IoStatus::done && put.bytes == whole.iov_len) {
+    exchange_->outcome.bytes_out += whole.iov_len;
+    return net::Task<util::Result<void>>::ready({});
+  }
+  if (put.status == net::IoStatus::error) {
+    return net::Task<util::Result<void>>::ready(util::Failure(net::io_error(put, Source::client, "send")));
+  }
+  const std::size_t sent = put.status == net::IoStatus::done ? put.bytes : 0;
+  exchange_->outcome.bytes_out += sent;
+  return send_rest(sink.view().substr(sent));
+}
+
+net::Task<util::Result<void>> Http1Output::send_rest(std::string_view rest) {
+  iovec piece{const_cast<char*>(rest.data()), rest.size()};
+  const auto sent = co_await send_memory({&piece, 1}, net::More::no);
+  co_return sent;
+}
+
+net::Task<util::Result<void>> Http1Output::send_pieces(wire::Sink& sink, const BodyBatch& batch, Delimit how) {
   const std::uint64_t bytes = batch.bytes();
   const bool last = batch.last == http::Last::yes;
   const bool chunked = how == Delimit::chunks;

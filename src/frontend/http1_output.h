@@ -35,6 +35,8 @@ class Http1Output {
   Delimit delimit(const http::Response& response) const noexcept;
   void encode_head(wire::Sink& sink, const http::Response& response, Delimit how, Connection keep);
   net::Task<util::Result<void>> send_batch(wire::Sink& sink, const http::BodyBatch& batch, Delimit how);
+  net::Task<util::Result<void>> send_pieces(wire::Sink& sink, const http::BodyBatch& batch, Delimit how);
+  net::Task<util::Result<void>> send_rest(std::string_view rest);
   net::Task<util::Result<void>> send_file(const http::Piece& piece);
   net::Task<util::Result<void>> send_memory(std::span<iovec> pieces, net::More more);
   util::Result<void> account(std::uint64_t bytes, const message::BodyFraming& framing, Delimit how, bool last) noexcept;

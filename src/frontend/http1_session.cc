@@ -149,30 +149,43 @@ net::Task<Http1Session::Next> Http1Session::serve_one() {
 // none_yet: it only looked as if there were something to read. An idle session does not wait here, for it would count
 // as busy.
 net::Task<util::Result<Http1Session::Head>> Http1Session::read_head() {
+  if (auto head = arrived_head()) return net::Task<util::Result<Head>>::ready(std::move(*head));
+  return await_head();
+}
+
+// The head, as far as its bytes are here; nullopt: more must come.
+std::optional<util::Result<Http1Session::Head>> Http1Session::arrived_head() {
   Http1Work& work = *work_;
-  const net::Deadline deadline = host_->reactor().after(ms(work.routed.site->config.client.head));
   for (;;) {
     if (!input_.empty()) {
       const auto step = work.decoder.decode(input_.view(), work.exchange.arena, work.exchange.request);
-      if (!step) co_return util::fail_decode(step.error(), Source::client);
+      if (!step) return util::fail_decode(step.error(), Source::client);
       input_.consume(step->consumed);
-      if (step->event == http1::HeadEvent::head) co_return Head::complete;
+      if (step->event == http1::HeadEvent::head) return Head::complete;
     }
     const net::IoResult got = input_.fill();
     if (got.status == net::IoStatus::done) continue;
     const bool silent = !work.decoder.in_progress();
     if (got.status == net::IoStatus::end || (got.status == net::IoStatus::error && silent && got.os_error != ENOBUFS)) {
-      if (silent) co_return Head::ended;
-      co_return util::fail(ErrorKind::closed, Source::client, "head cut short");
+      if (silent) return Head::ended;
+      return util::fail(ErrorKind::closed, Source::client, "head cut short");
     }
     if (got.status == net::IoStatus::error) {
-      if (got.os_error == ENOBUFS) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
-      co_return util::Failure(net::io_error(got, Source::client, "head"));
+      if (got.os_error == ENOBUFS) return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+      return util::Failure(net::io_error(got, Source::client, "head"));
     }
-    if (silent) co_return Head::none_yet;
+    if (silent) return Head::none_yet;
+    return std::nullopt;
+  }
+}
+
+net::Task<util::Result<Http1Session::Head>> Http1Session::await_head() {
+  const net::Deadline deadline = host_->reactor().after(ms(work_->routed.site->config.client.head));
+  for (;;) {
     input_.relax();
     const auto waited = co_await stream_->readable(deadline, observe::Phase::client);
     if (waited != WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::client, "head"));
+    if (auto head = arrived_head()) co_return std::move(*head);
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "src/frontend/http1_input.h"
 #include "src/frontend/http1_work.h"
@@ -32,6 +33,8 @@ class Http1Session final : public Session, private http::InterimSink {
   net::Task<void> run();
   net::Task<Next> serve_one();
   net::Task<util::Result<Head>> read_head();
+  net::Task<util::Result<Head>> await_head();
+  std::optional<util::Result<Head>> arrived_head();
   net::Task<Next> handle_request();
   net::Task<Next> refuse(util::Error error);
   net::Task<Next> answer(http::Response response, Next at_best);

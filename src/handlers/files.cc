@@ -46,46 +46,41 @@ FilesHandler::FilesHandler(std::shared_ptr<const FilesPolicy> policy, cache::Kee
   if (policy_->action().cache == config::FilesAction::Cache::uncached) keeping_ = {};
 }
 
+// The way of nearly all requests: the first candidate is the path itself, and the cache knows it.
 net::Task<util::Result<Response>> FilesHandler::handle(Exchange& exchange) {
+  using Answer = net::Task<util::Result<Response>>;
   const FilePath path = file_path(exchange.forward_path, exchange.arena);
   if (path.verdict == PathVerdict::bad) {
-    co_return util::fail_decode(wire::DecodeError::malformed_target, util::Source::client);
+    return Answer::ready(util::fail_decode(wire::DecodeError::malformed_target, util::Source::client));
   }
-  auto serving = serve(exchange, path);
-  util::Result<Response> response = co_await serving;
+  const Method method = exchange.request.method;
+  const Candidate& first = policy_->candidates().front();
+  const bool plain = (method == Method::get || method == Method::head) && path.verdict == PathVerdict::fine &&
+                     path.end == PathEnd::name && first.kind == Candidate::Kind::file;
+  if (!plain || policy_->chooses()) return serve(exchange, path);
+  cache::Found found = recall(exchange, first.name_for(path.relative, exchange.arena));
+  if (found.freshness != cache::Freshness::fresh || found.entry->kind() != FileKind::file) return serve(exchange, path);
+  return Answer::ready(file_response(exchange, std::move(found.entry), *policy_));
+}
+
+net::Task<util::Result<Response>> FilesHandler::serve(Exchange& exchange, FilePath path) {
+  auto answering = answer(exchange, path);
+  util::Result<Response> response = co_await answering;
   if (!response || response->head.status < 400 || policy_->error_file(response->head.status).empty())
     co_return response;
   auto dressing = with_error_file(exchange, std::move(*response));
   co_return co_await dressing;
 }
 
-net::Task<util::Result<Response>> FilesHandler::serve(Exchange& exchange, const FilePath& path) {
+net::Task<util::Result<Response>> FilesHandler::answer(Exchange& exchange, const FilePath& path) {
   const Method method = exchange.request.method;
   if (method != Method::get && method != Method::head) co_return other_method(exchange);
   if (path.verdict == PathVerdict::hidden) co_return http::make_error_response(exchange, 404, explain(404));
   if (exchange.bare_prefix && path.end == PathEnd::slash) co_return to_directory(exchange);
-
-  // The way of nearly all requests: the first candidate is the path itself, and the cache knows it.
-  Choice choice;
-  const Candidate& first = policy_->candidates().front();
-  if (path.end == PathEnd::name && first.kind == Candidate::Kind::file) {
-    const std::string_view name = first.name_for(path.relative, exchange.arena);
-    cache::Found found = recall(exchange, name);
-    if (found.freshness == cache::Freshness::fresh && found.entry->kind() == FileKind::file) {
-      choice.kind = Choice::Kind::file;
-      choice.entry = std::move(found.entry);
-    }
-  }
-  if (choice.kind == Choice::Kind::error) {
-    auto choosing = choose(exchange, path);
-    util::Result<Choice> chosen = co_await choosing;
-    if (!chosen) co_return util::Failure(chosen.error());
-    choice = std::move(*chosen);
-  }
-  if (choice.kind == Choice::Kind::file && policy_->all_codings().empty() && !policy_->says_expires()) {
-    co_return file_response(exchange, std::move(choice.entry), *policy_);
-  }
-  auto responding = respond(exchange, std::move(choice));
+  auto choosing = choose(exchange, path);
+  util::Result<Choice> chosen = co_await choosing;
+  if (!chosen) co_return util::Failure(chosen.error());
+  auto responding = respond(exchange, std::move(*chosen));
   co_return co_await responding;
 }
 
@@ -189,10 +184,6 @@ net::Task<util::Result<EntryRef>> FilesHandler::find_index(Exchange& exchange, s
     if (kind == FileKind::file || kind == FileKind::forbidden) co_return entry;
   }
   co_return EntryRef();
-}
-
-net::Task<util::Result<Response>> FilesHandler::list(Exchange& exchange, std::string_view) {
-  co_return http::make_error_response(exchange, 404, explain(404));
 }
 
 }  // namespace pontage::handlers

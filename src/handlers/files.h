@@ -36,7 +36,8 @@ class FilesHandler final : public http::Handler {
     std::string_view folder;  // of a listing
   };
 
-  net::Task<util::Result<http::Response>> serve(http::Exchange& exchange, const FilePath& path);
+  net::Task<util::Result<http::Response>> serve(http::Exchange& exchange, FilePath path);
+  net::Task<util::Result<http::Response>> answer(http::Exchange& exchange, const FilePath& path);
   net::Task<util::Result<http::Response>> respond(http::Exchange& exchange, Choice choice);
   net::Task<util::Result<http::Response>> list(http::Exchange& exchange, std::string_view folder);
   net::Task<util::Result<http::Response>> with_error_file(http::Exchange& exchange, http::Response response);

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "src/handlers/files.h"
+#include "src/handlers/listing.h"
+#include "src/http/error_page.h"
+#include "src/http/simple_response.h"
 
 namespace pontage::handlers {
 namespace {
@@ -52,6 +55,19 @@ struct LookForVariant {
   }
 };
 
+struct ListFolder {
+  std::shared_ptr<const FilesPolicy> policy;
+  std::string folder;
+  std::string path;  // as the client knows it
+  bool json;
+
+  util::Result<std::string> operator()() const {
+    const util::Result<Listing> listing = read_listing(policy->root(), folder);
+    if (!listing) return util::Failure(listing.error());
+    return json ? listing_json(*listing) : listing_page(*listing, path);
+  }
+};
+
 std::string_view to_string(cache::CacheResult result) noexcept {
   switch (result) {
     case cache::CacheResult::hit: return "hit";
@@ -96,6 +112,23 @@ net::Task<util::Result<EntryRef>> FilesHandler::look_up(Exchange& exchange, std:
   Look look{keeping_, policy_, std::string(path), std::move(found.entry), exchange.reactor().now_ms()};
   auto asking = ask_disk(exchange, pool_, std::move(look));
   co_return co_await asking;
+}
+
+// A folder that cannot be read looks as if it were not there.
+net::Task<util::Result<http::Response>> FilesHandler::list(Exchange& exchange, std::string_view folder) {
+  const bool json = prefers_json(exchange.request.headers);
+  ListFolder job{policy_, std::string(folder), std::string(exchange.path.path), json};
+  auto call = net::run_blocking(pool_, exchange.reactor(), exchange.reactor().after(kDiskTimeoutMs), std::move(job));
+  util::Result<util::Result<std::string>> done = co_await call;
+  if (!done) co_return util::Failure(done.error());
+  util::Result<std::string>& text = *done;
+  if (!text && text.error().kind != util::ErrorKind::closed) co_return util::Failure(text.error());
+  if (!text) co_return http::make_error_response(exchange, 404, "no such folder");
+  http::Response response = http::make_response(exchange, 200, json ? "application/json" : "text/html; charset=utf-8",
+                                                exchange.arena.copy(*text));
+  response.head.headers.add(HeaderId::vary, "Accept");
+  response.head.headers.add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
+  co_return response;
 }
 
 net::Task<EntryRef> FilesHandler::negotiate(Exchange& exchange, EntryRef entry) {

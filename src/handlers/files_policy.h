@@ -53,6 +53,8 @@ class FilesPolicy {
   // Seconds from now that Expires says of `path`; -1: nothing.
   std::int64_t expires_after(std::string_view path) const;
   bool says_expires() const noexcept { return says_expires_; }  // of any file
+  // Whether there is more to an answer than the file itself: codings, Expires, error files.
+  bool chooses() const noexcept { return !all_codings_.empty() || says_expires_ || !action_.error_files.empty(); }
 
   // Codings that a file beside the one asked for may have, in order of preference.
   std::span<const message::ContentCoding> precompressed() const noexcept { return action_.precompressed; }

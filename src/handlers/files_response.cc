@@ -4,6 +4,7 @@
 
 #include "protocols/message/http_date.h"
 #include "src/handlers/file_body.h"
+#include "src/handlers/multipart_body.h"
 #include "src/http/conditional.h"
 #include "src/http/error_page.h"
 #include "src/http/range.h"
@@ -34,7 +35,7 @@ Response whole(http::Exchange& exchange, EntryRef entry) {
   response.head.headers = fields_of(*entry, response.prepared, exchange.arena);
   if (sends) {
     const std::uint64_t size = entry->size();
-    response.body = make_file_body(exchange.arena, std::move(entry), 0, size);
+    response.body = make_file_body(exchange, std::move(entry), 0, size);
   }
   return response;
 }
@@ -47,32 +48,40 @@ Response not_modified(http::Exchange& exchange, const FileEntry& entry) {
   return response;
 }
 
-Response partial(http::Exchange& exchange, EntryRef entry, const http::ByteRange& range) {
-  http::ContentRangeRoom room;
+Response partial(http::Exchange& exchange, EntryRef entry, const http::RangeSet& ranges) {
   Response response;
   response.head.status = 206;
-  response.head.body = {message::BodyKind::exact, range.count};
   response.head.headers = fields_of(*entry, entry->prepared(), exchange.arena);
+  if (ranges.count > 1) {
+    Multipart multipart = make_multipart(exchange, std::move(entry), ranges);
+    response.head.headers.remove_if([](const message::Header& h) { return h.id == HeaderId::content_type; });
+    response.head.headers.add(HeaderId::content_type, multipart.content_type);
+    response.head.body = {message::BodyKind::exact, multipart.size};
+    response.body = std::move(multipart.body);
+    return response;
+  }
+  const http::ByteRange& range = ranges.ranges.front();
+  http::ContentRangeRoom room;
+  response.head.body = {message::BodyKind::exact, range.count};
   response.head.headers.add(HeaderId::content_range,
                             exchange.arena.copy(http::content_range(range, entry->size(), room)));
-  response.body = make_file_body(exchange.arena, std::move(entry), range.first, range.count);
+  response.body = make_file_body(exchange, std::move(entry), range.first, range.count);
   return response;
 }
 
-Response unsatisfiable(http::Exchange& exchange, const http::ByteRange& range, std::uint64_t size) {
+Response unsatisfiable(http::Exchange& exchange, std::uint64_t size) {
   http::ContentRangeRoom room;
   Response response = http::make_error_response(exchange, 416, "the range is outside of the file");
-  response.head.headers.add(HeaderId::content_range, exchange.arena.copy(http::content_range(range, size, room)));
+  const std::string_view where = http::content_range({http::RangeKind::unsatisfiable}, size, room);
+  response.head.headers.add(HeaderId::content_range, exchange.arena.copy(where));
   return response;
 }
 
 // Ranges are defined for GET alone (RFC 9110 14.2).
-http::ByteRange range_for(const http::Exchange& exchange, const FileEntry& entry, const http::Validators& current) {
-  if (exchange.request.method != message::Method::get) return {};
-  const http::ByteRange range = http::requested_range(exchange.request.headers, entry.size());
-  if (range.kind == http::RangeKind::whole) return range;
-  const auto use = http::evaluate_if_range(exchange.request.headers, current, exchange.unix_seconds);
-  return use == http::RangeUse::honour ? range : http::ByteRange{};
+bool wants_ranges(const http::Exchange& exchange, const http::Validators& current) {
+  const auto& request = exchange.request;
+  if (request.method != message::Method::get || request.headers.find(HeaderId::range) == nullptr) return false;
+  return http::evaluate_if_range(request.headers, current, exchange.unix_seconds) == http::RangeUse::honour;
 }
 
 }  // namespace
@@ -86,12 +95,11 @@ Response file_response(http::Exchange& exchange, EntryRef entry, const FilesPoli
     case http::Condition::failed: return http::make_error_response(exchange, 412, "the file has changed");
     case http::Condition::proceed: break;
   }
-  http::ByteRange range;
-  if (policy.action().max_ranges > 0) range = range_for(exchange, *entry, current);
-  switch (range.kind) {
-    case http::RangeKind::part: return partial(exchange, std::move(entry), range);
-    case http::RangeKind::unsatisfiable: return unsatisfiable(exchange, range, entry->size());
-    case http::RangeKind::whole: break;
+  if (wants_ranges(exchange, current)) {
+    const auto most = static_cast<std::size_t>(policy.action().max_ranges);
+    const http::RangeSet ranges = http::requested_ranges(request.headers, entry->size(), most);
+    if (ranges.kind == http::RangeKind::part) return partial(exchange, std::move(entry), ranges);
+    if (ranges.kind == http::RangeKind::unsatisfiable) return unsatisfiable(exchange, entry->size());
   }
   return whole(exchange, std::move(entry));
 }
@@ -109,7 +117,7 @@ void dress_error(http::Exchange& exchange, Response& response, EntryRef entry) {
   response.head.body = {message::BodyKind::exact, size};
   response.body = {};
   if (size == 0 || exchange.request.method == message::Method::head) return;
-  response.body = make_file_body(exchange.arena, std::move(entry), 0, size);
+  response.body = make_file_body(exchange, std::move(entry), 0, size);
 }
 
 void add_expires(http::Exchange& exchange, Response& response, std::int64_t after) {

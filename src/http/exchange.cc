@@ -29,7 +29,7 @@ void Response::own_headers(message::Arena& arena) {
 net::Task<util::Result<void>> MemoryBody::pull(BodyBatch& batch, std::size_t, Patience) {
   batch.add(bytes_);
   batch.last = Last::yes;
-  co_return util::Result<void>{};
+  return net::Task<util::Result<void>>::ready({});
 }
 
 }  // namespace pontage::http

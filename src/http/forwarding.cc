@@ -101,11 +101,12 @@ bool is_lower_hex(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) { return wire::is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-// W3C Trace Context: version 00, 32 digits that are not all 0, 16 digits, 2 digits.
+// W3C Trace Context: version 00, 32 digits, 16 digits, neither all 0, 2 digits.
 bool is_traceparent(std::string_view text) noexcept {
   return text.size() == 55 && text.starts_with("00-") && text[35] == '-' && text[52] == '-' &&
          is_lower_hex(text.substr(3, 32)) && is_lower_hex(text.substr(36, 16)) && is_lower_hex(text.substr(53)) &&
-         text.substr(3, 32).find_first_not_of('0') != std::string_view::npos;
+         text.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
+         text.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
 }
 
 // The trace goes on with this hop as the parent; a missing or malformed one starts anew.

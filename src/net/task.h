@@ -4,12 +4,16 @@
 // and the stack overflows (DESIGN "The engine"). A loop over a million ready tasks runs in constant stack
 // (tests/unit/net).
 //
+// A function that often has its result at hand is no coroutine itself: it returns Task<T>::ready(result), which has no
+// frame, and otherwise the task of a coroutine that does the rest.
+//
 // Every task of one chain shares a Fiber (see fiber.h), handed from parent to child. One thread: the worker's.
 #pragma once
 
 #include <coroutine>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "src/net/recycler.h"
@@ -58,7 +62,12 @@ class [[nodiscard]] Task {
     }
   };
 
-  Task(Task&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
+  static Task ready(T result) { return Task(std::move(result)); }
+  // The result, when it is there without waiting; nullptr otherwise. Before the task is awaited.
+  T* at_hand() noexcept { return result_ ? &*result_ : nullptr; }
+
+  Task(Task&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : frame_(std::exchange(other.frame_, {})), result_(std::move(other.result_)) {}
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
   Task& operator=(Task&&) = delete;
@@ -66,7 +75,7 @@ class [[nodiscard]] Task {
     if (frame_) frame_.destroy();
   }
 
-  bool await_ready() const noexcept { return false; }
+  bool await_ready() const noexcept { return result_.has_value(); }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) {
     frame_.promise().fiber = parent.promise().fiber;
@@ -76,13 +85,16 @@ class [[nodiscard]] Task {
     return true;
   }
   T await_resume() {
+    if (result_) return std::move(*result_);
     if (frame_.promise().failure) std::rethrow_exception(frame_.promise().failure);
     return std::move(*frame_.promise().value);
   }
 
  private:
   explicit Task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+  explicit Task(T&& result) : result_(std::move(result)) {}
   std::coroutine_handle<promise_type> frame_;
+  std::optional<T> result_;
 };
 
 template <>
