@@ -18,10 +18,10 @@ for option in "$@"; do
 done
 
 readonly kTestPackages=(
-  clang-format-14 python3 python3-pytest python3-yaml git curl apache2-utils strace systemd
+  clang-format-14 python3 python3-pytest python3-pytest-xdist python3-yaml git curl apache2-utils strace systemd
 )
 readonly kPeerPackages=(clang-14 libclang-rt-14-dev nginx-light tomcat10 default-jdk-headless)
-readonly kTsanSuites=(unit_net unit_upstream unit_observe unit_cache unit_origin)
+readonly kTsanSuites=(unit_net unit_upstream unit_observe unit_cache unit_origin unit_handlers_files)
 readonly kJobs=$(nproc)
 readonly kPython=/usr/bin/python3
 
@@ -89,6 +89,9 @@ pytests() {
   "$kPython" -m pytest -q -p no:cacheprovider --color=no -rs "$@"
 }
 
+# The same, files side by side: their tests mostly wait, and each has processes and ports of its own.
+parallel_pytests() { pytests -n "$kJobs" --dist=loadfile "$@"; }
+
 build() {
   local preset=$1
   shift
@@ -116,8 +119,9 @@ tsan() {
   if setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
   "${fixed[@]}" ctest --preset tsan -R "^($(IFS='|'; echo "${suites[*]}"))\$" --no-tests=error
   # Where workers meet: pools, reload and drain. The rest runs under the other sanitizers.
-  PONTAGE_BIN=build/tsan/pontage "${fixed[@]}" "$kPython" -m pytest -q -p no:cacheprovider --color=no -m smoke \
-    tests/integration/test_pool.py tests/integration/test_lifecycle.py tests/integration/test_metrics.py
+  PONTAGE_BIN=build/tsan/pontage "${fixed[@]}" "$kPython" -m pytest -q -n "$kJobs" --dist=loadfile -p no:cacheprovider \
+    --color=no -m smoke tests/integration/test_pool.py tests/integration/test_lifecycle.py tests/integration/test_metrics.py \
+    tests/integration/test_files.py
 }
 
 fuzz_one() {
@@ -140,10 +144,10 @@ fuzz() {
 
 asan() {
   build asan
-  ctest --preset asan
+  ctest --preset asan -j "$kJobs"
 }
 
-asan_integration() { PONTAGE_BIN=build/asan/pontage pytests -m smoke tests/integration; }
+asan_integration() { PONTAGE_BIN=build/asan/pontage parallel_pytests -m smoke tests/integration; }
 
 finish() {
   printf '\n'
@@ -159,9 +163,9 @@ stage "format" format
 stage "release build" build release
 if [ "$went" = yes ]; then
   stage "layout and documents" pytests tests/layout
-  stage "unit tests" ctest --preset release
+  stage "unit tests" ctest --preset release -j "$kJobs"
   stage "configuration examples" examples
-  stage "integration" pytests tests/integration
+  stage "integration" parallel_pytests tests/integration
   if [ "$mode" != quick ]; then stage "real peers" pytests tests/interop; fi
 fi
 if [ "$mode" != quick ]; then

@@ -16,19 +16,25 @@ namespace {
 
 using message::HeaderId;
 
+Presentation shown_as(std::string_view type) {
+  Presentation shown;
+  shown.content_type = type;
+  return shown;
+}
+
 class Load : public ::testing::Test {
  protected:
   Load() { tree.mkdir("root"); }
   FileRoot root() const { return {.id = 7, .directory = tree.at("root")}; }
   EntryRef load(std::string_view path, std::string_view type = "text/plain") const {
-    auto loaded = load_file(root(), {path, {.content_type = type}});
+    auto loaded = load_file(root(), {path, shown_as(type)});
     return loaded ? *loaded : EntryRef();
   }
   // What a request at `now` would be given.
   EntryRef ask(std::string_view path, std::uint64_t now) {
     Found found = files.find(7, path, now);
     if (found.freshness == Freshness::fresh) return found.entry;
-    auto refreshed = refresh({.files = &files}, root(), {path, {.content_type = "text/plain"}}, found.entry, now);
+    auto refreshed = refresh({.files = &files}, root(), {path, shown_as("text/plain")}, found.entry, now);
     return refreshed ? refreshed->entry : EntryRef();
   }
   testing::TempTree tree;

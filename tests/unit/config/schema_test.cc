@@ -35,7 +35,8 @@ std::optional<std::int64_t> fresh_number(const Key& key) {
   Backend backend;
   Server server;
   Route route;
-  Target target{&config, &listener, &backend, &server, &route};
+  CacheRule cache_rule;
+  Target target{&config, &listener, &backend, &server, &route, &cache_rule};
   if (const auto* where = std::get_if<bool& (*)(Target&)>(&key.where)) return (*where)(target) ? 1 : 0;
   if (const auto* where = std::get_if<int& (*)(Target&)>(&key.where)) return (*where)(target);
   if (const auto* where = std::get_if<std::uint64_t& (*)(Target&)>(&key.where))
