@@ -108,6 +108,15 @@ Found FileCache::find(std::uint32_t root, std::string_view path, std::uint64_t n
   return found;
 }
 
+EntryRef FileCache::current(std::uint32_t root, std::string_view path, std::uint64_t now_ms) const noexcept {
+  const Key key = key_of(root, path);
+  const Shard& shard = shard_of(key.hash);
+  const std::lock_guard lock(shard.lock);
+  const auto at = shard.table.find(key);
+  if (at == shard.table.end() || now_ms >= (*at)->cache.valid_until.load(std::memory_order_relaxed)) return {};
+  return *at;
+}
+
 void FileCache::take_out(Shard& shard, FileEntry& entry, std::vector<EntryRef>& gone) {
   const auto at = shard.table.find(Key{entry.cache.hash, entry.root(), entry.path()});
   gone.push_back(*at);

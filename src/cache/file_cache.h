@@ -59,6 +59,9 @@ class FileCache {
   // What is known about `path` (decoded) below root `root`. While one caller compares an expired entry with its file,
   // the others get it as fresh for one more window at most; an entry nobody asked for meanwhile is never served unseen.
   Found find(std::uint32_t root, std::string_view path, std::uint64_t now_ms) noexcept;
+  // What is known and within its window; empty otherwise. Changes nothing: for a look that waited for its turn, to see
+  // whether another one has done its work meanwhile.
+  EntryRef current(std::uint32_t root, std::string_view path, std::uint64_t now_ms) const noexcept;
   // Puts `entry` in the place of whatever was known about its path; good for one window from `now_ms`. Files above
   // max_file are not kept. False when it was not kept; the caller's reference serves all the same. When its root has
   // left `epoch` meanwhile, it is expired from the start.

@@ -72,6 +72,12 @@ util::Result<EntryRef> load_file(const FileRoot& root, NameToLoad name) {
 util::Result<Refreshed> refresh(const Keeping& keeping, const FileRoot& root, NameToLoad name, const EntryRef& known,
                                 std::uint64_t now_ms) {
   FileCache* files = keeping.files;
+  if (files != nullptr) {
+    // Many may ask for the same name while the pool is busy: the first look serves them all. `known` itself may be
+    // within its window, yet its descriptor's bytes have changed.
+    EntryRef done = files->current(root.id, name.path, now_ms);
+    if (done && done.get() != known.get()) return Refreshed{std::move(done), CacheResult::hit};
+  }
   const std::uint64_t epoch = files != nullptr ? files->epoch(root.id) : FileCache::kAnyEpoch;
   if (keeping.watcher != nullptr) keeping.watcher->watch(root, name.path);
   if (files != nullptr && known && unchanged(root, name, *known)) {

@@ -112,6 +112,11 @@ bool is_compressed(const FileEntry& variant) noexcept {
 util::Result<Refreshed> refresh_variant(const Keeping& keeping, const FileRoot& root, const VariantToLoad& variant,
                                         const EntryRef& known, std::uint64_t now_ms) {
   FileCache* files = keeping.files;
+  if (files != nullptr) {
+    EntryRef done = files->current(root.id, variant.name, now_ms);
+    if (done && done.get() != known.get() && done->source() == variant.of->stamp())
+      return Refreshed{std::move(done), CacheResult::hit};
+  }
   const std::uint64_t epoch = files != nullptr ? files->epoch(root.id) : FileCache::kAnyEpoch;
   if (keeping.watcher != nullptr) keeping.watcher->watch(root, variant.path);
   util::Result<EntryRef> loaded = EntryRef();

@@ -78,6 +78,8 @@ class Gateway {
   std::unique_ptr<upstream::Registry> registry_;
   std::shared_ptr<FileStore> files_;
   admin::asio::posix::stream_descriptor file_events_;
+  std::uint64_t file_overflows_ = 0;
+  bool unwatched_told_ = false;
   net::BlockingPool blocking_;
   std::uint64_t generation_ = 0;
   std::vector<std::pair<std::uint64_t, std::weak_ptr<const routing::Site>>> sites_;

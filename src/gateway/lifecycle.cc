@@ -29,6 +29,17 @@ void Gateway::wait_for_file_events() {
   file_events_.async_wait(admin::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code failed) {
     if (failed) return;
     files_->watcher.drain(files_->files);
+    const auto counts = files_->watcher.counts();
+    if (counts.overflows != file_overflows_) {
+      file_overflows_ = counts.overflows;
+      log::warn("more files changed than the kernel could tell: all of them are looked at again");
+    }
+    if (counts.unwatched > 0 && !unwatched_told_) {
+      unwatched_told_ = true;
+      log::warn(
+          "some directories cannot be watched (fs.inotify.max_user_watches?): changes there are seen after "
+          "static_cache.recheck");
+    }
     wait_for_file_events();
   });
 }

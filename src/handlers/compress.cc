@@ -133,13 +133,14 @@ void compress(Response& response, Exchange& exchange, ContentCoding coding, cons
     response.head.body = {};
     return;
   }
-  http::EncoderPtr encoder = http::ContentEncoder::make(coding, rules);
+  auto share = EncoderShare::take(http::most_encoder_memory(coding, http::encoder_level(coding, rules)));
+  http::EncoderPtr encoder = share ? http::ContentEncoder::make(coding, rules) : nullptr;
   if (encoder == nullptr) return;
   rewrite_head(response, exchange, coding);
   void* room = exchange.arena.allocate(sizeof(CompressBody), alignof(CompressBody));
   const message::BodyFraming promised = std::exchange(response.head.body, {BodyKind::chunked, 0});
-  response.body = http::BodyPtr(
-      new (room) CompressBody(exchange.reactor(), std::move(response.body), std::move(encoder), promised));
+  response.body = http::BodyPtr(new (room) CompressBody(exchange.reactor(), std::move(response.body),
+                                                        std::move(encoder), std::move(*share), promised));
 }
 
 void apply(Response& response, Exchange& exchange, const config::Compression& rules) {

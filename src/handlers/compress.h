@@ -24,7 +24,8 @@ class CompressHandler final : public http::Handler {
  public:
   CompressHandler(std::unique_ptr<http::Handler> inner, config::Compression rules);
 
-  // The inner handler's answer, or error. Without memory for an encoder the answer is sent as it is.
+  // The inner handler's answer, or error. Without memory for an encoder, and past EncoderShare's limit, the
+  // answer is sent as it is.
   net::Task<util::Result<http::Response>> handle(http::Exchange& exchange) override;
 
  private:

@@ -18,7 +18,20 @@ using util::ErrorKind;
 using util::Source;
 
 namespace {
+
 constexpr std::size_t kTurn = 64 * 1024;  // bytes of input
+thread_local constinit std::size_t shared_out = 0;
+
+}  // namespace
+
+std::optional<EncoderShare> EncoderShare::take(std::size_t bytes) noexcept {
+  if (bytes > kLimit - shared_out) return std::nullopt;
+  shared_out += bytes;
+  return EncoderShare(bytes);
+}
+
+EncoderShare::~EncoderShare() {
+  shared_out -= bytes_;
 }
 
 net::Task<util::Result<void>> CompressBody::pull(BodyBatch& batch, std::size_t budget, Patience patience) {

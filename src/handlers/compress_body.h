@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "protocols/message/framing.h"
 #include "src/http/body_source.h"
@@ -26,11 +27,33 @@
 
 namespace pontage::handlers {
 
+// The part of a worker's encoder memory that one body uses, given back when it is destroyed. Clients that read slowly
+// hold an encoder for as long, so what all of them hold has a limit; past it bodies are sent as they are.
+class EncoderShare {
+ public:
+  static constexpr std::size_t kLimit = std::size_t{128} << 20;  // bytes, each worker
+
+  // nullopt: this thread's limit is reached.
+  static std::optional<EncoderShare> take(std::size_t bytes) noexcept;
+  EncoderShare(EncoderShare&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+  EncoderShare& operator=(EncoderShare&&) = delete;
+  ~EncoderShare();
+
+ private:
+  explicit EncoderShare(std::size_t bytes) noexcept : bytes_(bytes) {}
+  std::size_t bytes_;
+};
+
 class CompressBody final : public http::BodySource {
  public:
   // `promised` is the framing of `source`.
-  CompressBody(net::Reactor& reactor, http::BodyPtr source, http::EncoderPtr encoder, message::BodyFraming promised)
-      : reactor_(&reactor), source_(std::move(source)), encoder_(std::move(encoder)), promised_(promised) {}
+  CompressBody(net::Reactor& reactor, http::BodyPtr source, http::EncoderPtr encoder, EncoderShare share,
+               message::BodyFraming promised)
+      : reactor_(&reactor),
+        source_(std::move(source)),
+        share_(std::move(share)),
+        encoder_(std::move(encoder)),
+        promised_(promised) {}
 
   // As BodySource says; one piece of memory at most, up to 16 KiB. The source's trailers come with the last batch.
   // Errors: the source's, io (a file that cannot be read), overload (no chunk, no memory in the encoder), cancelled.
@@ -63,6 +86,7 @@ class CompressBody final : public http::BodySource {
 
   net::Reactor* reactor_;
   http::BodyPtr source_;
+  EncoderShare share_;
   http::EncoderPtr encoder_;
   message::BodyFraming promised_;
   std::uint64_t received_ = 0;  // from the source

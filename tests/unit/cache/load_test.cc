@@ -194,5 +194,25 @@ TEST_F(Load, NoticesThatADescriptorsFileWasWrittenInPlace) {
   EXPECT_FALSE(same_bytes(*second));
 }
 
+TEST_F(Load, ALookThatWaitedTakesWhatAnotherFound) {
+  tree.write("root/a", "first");
+  auto first = refresh({.files = &files}, root(), {"a", {}}, EntryRef(), 1000);
+  ASSERT_TRUE(first);
+  auto second = refresh({.files = &files}, root(), {"a", {}}, EntryRef(), 1000);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->entry.get(), first->entry.get());
+  EXPECT_EQ(second->result, CacheResult::hit);
+}
+
+TEST_F(Load, AnEntryWhoseBytesChangedIsNotTakenForAnothersWork) {
+  tree.write("root/a", std::string(20'000, 'x'));
+  auto first = refresh({.files = &files}, root(), {"a", {}}, EntryRef(), 1000);
+  ASSERT_TRUE(first);
+  tree.write("root/a", std::string(30'000, 'y'));
+  auto second = refresh({.files = &files}, root(), {"a", {}}, first->entry, 1000);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->entry->size(), 30'000U);
+}
+
 }  // namespace
 }  // namespace pontage::cache

@@ -1,6 +1,7 @@
 // Which answers are compressed, and what becomes of their heads.
 #include <gtest/gtest.h>
 
+#include "src/handlers/compress_body.h"
 #include "tests/unit/handlers_compress/bench.h"
 
 namespace pontage::handlers {
@@ -47,6 +48,19 @@ TEST(CompressRules, ATextIsCompressedForWhoeverAsks) {
   }
   EXPECT_EQ(bench.ask_for("gzip, br;q=0.9, zstd;q=0.1", page(kText))["Content-Encoding"], "gzip");
   EXPECT_EQ(bench.ask_for("gzip, br, zstd", page(kText))["Content-Encoding"], "zstd");
+}
+
+TEST(CompressRules, PastTheMemoryLimitBodiesAreSentAsTheyAre) {
+  Bench bench;
+  {
+    const auto all_but_a_little = EncoderShare::take(EncoderShare::kLimit - 1000);
+    ASSERT_TRUE(all_but_a_little);
+    const Answer answer = bench.ask_for("gzip", page(kText));
+    expect_untouched(answer);
+    EXPECT_EQ(answer["Vary"], "Accept-Encoding");
+  }
+  EXPECT_TRUE(bench.ask_for("gzip", page(kText)).compressed()) << "what was taken came back";
+  EXPECT_TRUE(EncoderShare::take(EncoderShare::kLimit)) << "and so did what the body used";
 }
 
 TEST(CompressRules, WithoutAnAcceptableCodingTheBodyStaysAndVaries) {
