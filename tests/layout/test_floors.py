@@ -4,7 +4,7 @@ import re
 from floors import ROOT, includes, read_floors, tracked
 
 SYSTEM_ALLOWED_IN_PROTOCOLS = re.compile(
-    r"algorithm|array|atomic|bit|cassert|cctype|charconv|chrono|climits|compare|concepts|cstddef|cstdint|cstring|ctime|functional|"
+    r"algorithm|array|atomic|bit|bitset|cassert|cctype|charconv|chrono|climits|compare|concepts|cstddef|cstdint|cstring|ctime|functional|"
     r"initializer_list|iterator|limits|memory|new|numeric|optional|span|string|string_view|system_error|tuple|type_traits|"
     r"utility|variant|vector|version|(x|e|i|n)?mmintrin\.h|immintrin\.h|arm_neon\.h|nghttp2/nghttp2\.h")
 

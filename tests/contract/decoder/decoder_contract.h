@@ -1,6 +1,6 @@
 // What every decoder promises, whatever the protocol: the way the input was cut changes nothing, a message cut short is
-// never taken for a whole one, limits and garbage are refused and stay refused. A protocol joins by adding a Subject to
-// subjects().
+// never taken for a whole one, limits and garbage are refused and stay refused. A protocol joins by adding its
+// Subjects below and to the suites of decoder_contract_test.
 #pragma once
 
 #include <string>
@@ -21,5 +21,6 @@ struct Subject {
 };
 
 std::vector<Subject> http1_subjects();
+std::vector<Subject> cgi_subjects();
 
 }  // namespace pontage::contract

@@ -124,6 +124,8 @@ TEST_P(DecoderContract, DamagedMessagesMeanTheSameHoweverTheyArrive) {
 
 INSTANTIATE_TEST_SUITE_P(Http1, DecoderContract, testing::ValuesIn(http1_subjects()),
                          [](const auto& subject) { return subject.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cgi, DecoderContract, testing::ValuesIn(cgi_subjects()),
+                         [](const auto& subject) { return subject.param.name; });
 
 }  // namespace
 }  // namespace pontage::contract
