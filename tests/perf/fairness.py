@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Latency of a 3 KB hit on one worker, alone and while a client downloads a file of 4 GiB from the same worker as fast as it can.
+"""Latency of a 3 KB hit on one worker, alone and while a client downloads a file of 4 GiB, again and again, from the same worker as fast as it can.
 
   tests/perf/fairness.py [REQUESTS]     prints p50 and p99 in microseconds, and their ratio
 """
@@ -51,7 +51,7 @@ def main():
                 port = int(re.search(r":(\d+)\n", lines.read())[1])
             latencies(port, 500)
             alone = latencies(port, count)
-            download = subprocess.Popen(["taskset", "-c", "1", "curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{port}/4g.bin"])
+            download = subprocess.Popen(["taskset", "-c", "1", "curl", "-s", *["-o", "/dev/null", f"http://127.0.0.1:{port}/4g.bin"] * 100])
             time.sleep(0.2)
             beside = latencies(port, count)
             during = download.poll() is None

@@ -47,7 +47,7 @@ LIGHTTPD = """
 server.port = {port}
 server.bind = "127.0.0.1"
 server.document-root = "{root}"
-server.max-keep-alive-requests = 0
+server.max-keep-alive-requests = 100000000
 server.modules = ( "mod_alias" )
 alias.url = ( "/fd/" => "{root}/", "/un/" => "{root}/" )
 mimetype.assign = ( ".txt" => "text/plain", ".bin" => "application/octet-stream" )
