@@ -19,11 +19,11 @@ using message::HeaderList;
 constexpr std::size_t kFirstRoom = 48;
 constexpr std::string_view kPrefix = "HTTP_";
 
-constexpr std::array<std::string_view, 21> kComputed = {
+constexpr std::array<std::string_view, 23> kComputed = {
     "AUTH_TYPE",   "CONTENT_LENGTH",  "CONTENT_TYPE",   "DOCUMENT_ROOT",   "GATEWAY_INTERFACE", "HTTPS",
     "PATH_INFO",   "PATH_TRANSLATED", "QUERY_STRING",   "REDIRECT_STATUS", "REMOTE_ADDR",       "REMOTE_PORT",
     "REMOTE_USER", "REQUEST_METHOD",  "REQUEST_SCHEME", "REQUEST_URI",     "SCRIPT_FILENAME",   "SCRIPT_NAME",
-    "SERVER_ADDR", "SERVER_NAME",     "SERVER_PROTOCOL"};
+    "SERVER_ADDR", "SERVER_NAME",     "SERVER_PORT",    "SERVER_PROTOCOL", "SERVER_SOFTWARE"};
 
 char mangled(char c) noexcept {
   if (c >= 'a' && c <= 'z') return static_cast<char>(c - 'a' + 'A');
@@ -241,8 +241,7 @@ wire::Expected<VariableList, Refusal> make_variables(const Request& request, Are
 }
 
 bool is_computed(std::string_view name) noexcept {
-  return std::find(kComputed.begin(), kComputed.end(), name) != kComputed.end() || name == "SERVER_PORT" ||
-         name == "SERVER_SOFTWARE";
+  return std::find(kComputed.begin(), kComputed.end(), name) != kComputed.end();
 }
 
 }  // namespace pontage::cgi

@@ -1,6 +1,6 @@
 // The part that request and response heads share: splitting a head into lines, in order, with the limits. Used by the
-// two head decoders only; one thread at a time. A line is looked at once it is complete, a limit as soon as the bytes
-// pass it, so that every way of cutting the input gives the same answer.
+// head decoders here and in protocols/cgi; one thread at a time. A line is looked at once it is complete, a limit as
+// soon as the bytes pass it, so that every way of cutting the input gives the same answer.
 #pragma once
 
 #include <cstddef>
