@@ -117,6 +117,15 @@ class Process:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def file_descriptors(self):
+        """Descriptors that are no sockets: those of clients that left close when the worker gets to them, and are no leak."""
+        def is_socket(number):
+            try:
+                return os.readlink(f"/proc/{self.pid}/fd/{number}").startswith("socket:")
+            except FileNotFoundError:
+                return True
+        return sum(not is_socket(number) for number in os.listdir(f"/proc/{self.pid}/fd"))
+
 
 class Origin(Process):
     """`pontage origin`; `http` and `ajp` are "host:port"."""
