@@ -18,8 +18,13 @@ struct Scheme {
   Adapter adapter;
   std::uint16_t port;
 };
-constexpr std::array<Scheme, 2> kSchemes{{{"http", Adapter::http, 80}, {"ajp", Adapter::ajp, 8009}}};
-constexpr std::string_view kKnownSchemes = "the known ones are http://, ajp://, http+unix:/ and ajp+unix:/";
+constexpr std::array<Scheme, 5> kSchemes{{{"http", Adapter::http, 80},
+                                          {"ajp", Adapter::ajp, 8009},
+                                          {"fastcgi", Adapter::fastcgi, 9000},
+                                          {"scgi", Adapter::scgi, 4000},
+                                          {"uwsgi", Adapter::uwsgi, 3031}}};
+constexpr std::string_view kKnownSchemes =
+    "the known ones are http://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path";
 
 wire::Unexpected<std::string> bad(std::string why) {
   return wire::Unexpected<std::string>(std::move(why));
@@ -63,6 +68,17 @@ Parsed<ServerUrl> parse_authority_part(ServerUrl url, std::string_view rest, std
 }
 
 }  // namespace
+
+std::string_view to_string(Adapter adapter) noexcept {
+  for (const auto& known : kSchemes) {
+    if (known.adapter == adapter) return known.name;
+  }
+  return {};
+}
+
+bool speaks_cgi(Adapter adapter) noexcept {
+  return adapter != Adapter::http && adapter != Adapter::ajp;
+}
 
 Parsed<ServerUrl> parse_server_url(std::string_view text) {
   const auto colon = text.find(':');

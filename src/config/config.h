@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,7 +32,11 @@ struct Listener {
   Place place;
 };
 
-enum class Adapter : std::uint8_t { http, ajp };  // "http", "ajp": URL schemes and metric labels
+// URL schemes and metric labels, see to_string.
+enum class Adapter : std::uint8_t { http, ajp, fastcgi, scgi, uwsgi };
+std::string_view to_string(Adapter adapter) noexcept;
+// The adapters that speak in CGI variables (RFC 3875); their servers need to know a body's length beforehand.
+bool speaks_cgi(Adapter adapter) noexcept;
 
 struct ServerUrl {
   Adapter adapter = Adapter::http;
@@ -54,12 +59,39 @@ struct Sticky {
   std::string path_parameter;  // "jsessionid"
 };
 
+// When a request body is taken in before a server is.
+enum class RequestBuffering : std::uint8_t {
+  automatic,  // of unknown length, or slow
+  off,        // never
+  on          // always, whole
+};
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+
+// How a request becomes CGI variables, for fastcgi, scgi and uwsgi.
+struct CgiMapping {
+  std::string document_root;                    // as the server sees it; empty: an application, not a tree of scripts
+  std::string index = "index.php";              // the script of a folder, and of a path that names none
+  std::vector<std::string> extensions{".php"};  // what a script's name ends in
+  std::string script;                           // the one script of every request; empty: by the path
+  std::string script_name;                      // where an application is mounted: "/app"; empty: at the root
+  std::vector<Variable> params;                 // further variables
+  std::vector<std::string> underscored;         // field names with '_' that are let through, lower case
+};
+
 struct Backend {
   std::string name;
   std::vector<Server> servers;
   Sticky sticky;
   std::string secret;              // AJP; from secret_file or ${ENV}; never printed
   std::size_t packet_size = 8192;  // AJP, 8192..65536
+  CgiMapping cgi;
+  bool keep_alive = false;                            // FastCGI: whether connections are used again
+  std::uint64_t max_vars = 65535;                     // uwsgi: bytes of a request's variables
+  std::optional<RequestBuffering> request_buffering;  // absent: automatic, but off for http
   struct Connections {
     int max = 200;  // per server, the whole process
     int idle = 50;
@@ -192,7 +224,8 @@ struct Route {
   Encoded encoded_slash = Encoded::refuse;
   Encoded backslash = Encoded::refuse;
   Encoded nul = Encoded::refuse;
-  bool retry_non_idempotent = false;  // retry class (b) for POST too (ADAPTERS X12)
+  std::optional<RequestBuffering> request_buffering;  // absent: the backend's
+  bool retry_non_idempotent = false;                  // retry class (b) for POST too (ADAPTERS X12)
   std::variant<FilesAction, ProxyAction, RedirectAction, RespondAction> action;
   Place place;
 };
@@ -226,6 +259,10 @@ struct Config {
     std::uint64_t max_file = 1ULL << 20;
     Millis recheck{1000};  // how long a hit is trusted without looking at the file
   } static_cache;
+  struct Spool {                      // where buffered request bodies wait
+    std::uint64_t memory = 64 << 10;  // bytes of each, then a file
+    std::string folder = "/tmp";
+  } spool;
   AccessLog access_log;
   struct Shutdown {
     Millis delay{0};

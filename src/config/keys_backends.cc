@@ -211,7 +211,8 @@ void append_backend_keys(std::vector<Key>& keys) {
                            {"backends{}.servers[].url",
                             Type::text,
                             "",
-                            "`http://HOST[:80]`, `ajp://HOST[:8009]`, `http+unix:/path` or `ajp+unix:/path`.",
+                            "`http://HOST[:80]`, `ajp://HOST[:8009]`, `fastcgi://HOST[:9000]`, `scgi://HOST[:4000]`, "
+                            "`uwsgi://HOST[:3031]`, or each as `SCHEME+unix:/path`.",
                             &store_url,
                             {},
                             {},
@@ -227,6 +228,7 @@ void append_backend_keys(std::vector<Key>& keys) {
                             +[](Target& t) -> int& { return t.server->weight; },
                             {0, 1000}}});
   append_session_keys(keys);
+  append_cgi_keys(keys);
   append_pool_keys(keys);
   append_patience_keys(keys);
 }

@@ -114,7 +114,9 @@ const Key* elsewhere(std::string_view name);
 // The parts of the table.
 void append_global_keys(std::vector<Key>& keys);
 void append_backend_keys(std::vector<Key>& keys);
+void append_cgi_keys(std::vector<Key>& keys);
 void append_route_keys(std::vector<Key>& keys);
+void append_buffering_keys(std::vector<Key>& keys);
 void append_files_keys(std::vector<Key>& keys);
 void append_compression_keys(std::vector<Key>& keys);
 void append_action_keys(std::vector<Key>& keys);

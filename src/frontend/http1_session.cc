@@ -3,6 +3,7 @@
 #include "protocols/http1/encoder.h"
 #include "src/frontend/http1_output.h"
 #include "src/http/error_page.h"
+#include "src/http/spool.h"
 
 namespace pontage::frontend {
 
@@ -88,6 +89,7 @@ void Http1Session::begin_work() {
 void Http1Session::end_work() noexcept {
   if (!work_) return;
   fiber_.charge_to(nullptr);
+  work_->exchange.spool.reset();
   work_->routed = {};
   auto& spare = host_->spare_work();
   if (spare.size() < kSpareWork) spare.push_back(std::move(work_));

@@ -1,5 +1,6 @@
 #include "src/gateway/site_builder.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "src/handlers/compress.h"
@@ -53,6 +54,18 @@ routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view rout
   return series;
 }
 
+// The route's word, else the backend's; else a server that holds a process or thread for each request is spared slow
+// bodies, which HTTP servers are expected to bear.
+config::RequestBuffering buffering_of(const config::Route& route, const upstream::Backend& backend) {
+  if (route.request_buffering) return *route.request_buffering;
+  if (backend.config().request_buffering) return *backend.config().request_buffering;
+  const auto& servers = backend.config().servers;
+  const bool all_http = std::all_of(servers.begin(), servers.end(), [](const config::Server& server) {
+    return server.url.adapter == config::Adapter::http;
+  });
+  return all_http ? config::RequestBuffering::off : config::RequestBuffering::automatic;
+}
+
 struct HandlerMaker {
   const config::Route& route;
   const routing::Site& site;
@@ -66,8 +79,10 @@ struct HandlerMaker {
   }
   std::unique_ptr<http::Handler> operator()(const config::ProxyAction&) const {
     return std::make_unique<handlers::ProxyHandler>(
-        backend, site.forwarding,
-        handlers::ProxyOptions{.retry_non_idempotent = route.retry_non_idempotent,
+        backend, site.forwarding, parts.blocking,
+        handlers::ProxyOptions{.buffering = buffering_of(route, *backend),
+                               .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
+                               .retry_non_idempotent = route.retry_non_idempotent,
                                .request_headers = route.request_headers});
   }
   std::unique_ptr<http::Handler> operator()(const config::RedirectAction& action) const {

@@ -11,14 +11,45 @@ using util::ErrorKind;
 using util::RetryClass;
 using util::Source;
 
+namespace {
+// A client that needs longer for what is kept in memory is slow: its body is taken in whole.
+constexpr std::uint64_t kSlowMs = 250;
+}  // namespace
+
 ProxyHandler::ProxyHandler(std::shared_ptr<const upstream::Backend> backend,
-                           std::shared_ptr<const http::ForwardingPolicy> policy, ProxyOptions options)
-    : backend_(std::move(backend)), policy_(std::move(policy)), options_(std::move(options)) {}
+                           std::shared_ptr<const http::ForwardingPolicy> policy, net::BlockingPool& blocking,
+                           ProxyOptions options)
+    : backend_(std::move(backend)), policy_(std::move(policy)), blocking_(&blocking), options_(std::move(options)) {}
 
 void ProxyHandler::prepare(http::Exchange& exchange) const {
   http::make_forward_headers(exchange, *policy_);
   if (!options_.request_headers.empty()) http::apply_header_edits(exchange.forward_headers, options_.request_headers);
   backend_->note_request(exchange.reactor().id());
+}
+
+net::Task<util::Result<void>> ProxyHandler::buffer_body(http::Exchange& exchange) const {
+  using Until = http::Spool::Until;
+  if (exchange.body == nullptr || options_.buffering == config::RequestBuffering::off) co_return util::Result<void>{};
+  const bool known = exchange.request.body.kind == message::BodyKind::exact;
+  exchange.spool = std::make_unique<http::Spool>(exchange.reactor(), *blocking_, options_.spool);
+  http::Spool& spool = *exchange.spool;
+  if (known && options_.buffering == config::RequestBuffering::automatic) {
+    const std::uint64_t began = exchange.reactor().now_ms();
+    const auto taken = co_await spool.take(*exchange.body, Until::memory);
+    if (!taken) co_return util::Failure(taken.error());
+    const bool fast = exchange.reactor().now_ms() - began < kSlowMs;
+    if (!*taken && fast) {
+      spool.follow(*exchange.body);
+      exchange.body = &spool;
+      co_return util::Result<void>{};
+    }
+  }
+  const auto taken = co_await spool.take(*exchange.body, Until::end);
+  if (!taken) co_return util::Failure(taken.error());
+  exchange.request.body = {message::BodyKind::exact, spool.size()};
+  if (spool.size() == 0) exchange.request.body.kind = message::BodyKind::none;
+  exchange.body = spool.size() == 0 ? nullptr : &spool;
+  co_return util::Result<void>{};
 }
 
 // Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.
@@ -46,8 +77,10 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     co_return util::fail(ErrorKind::unsupported, Source::gateway, "CONNECT is not served");
   }
   prepare(exchange);
+  const auto buffered = co_await buffer_body(exchange);
+  if (!buffered) co_return util::Failure(buffered.error());
   upstream::ReplayBody* replay = nullptr;
-  if (exchange.body != nullptr) {
+  if (exchange.body != nullptr && !exchange.spool) {
     replay = new (exchange.arena.allocate(sizeof(upstream::ReplayBody)))
         upstream::ReplayBody(*exchange.body, exchange.arena);
     exchange.body = replay;
@@ -81,7 +114,7 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
       error = leased.error();
     }
     target.count_failure(exchange, error);
-    const bool replayable = replay == nullptr || replay->rewindable();
+    const bool replayable = exchange.spool ? exchange.spool->rewindable() : replay == nullptr || replay->rewindable();
     const Verdict verdict = judge(exchange, error, replayable, used);
     const bool attempts_left = exchange.outcome.attempts < backend_->config().retry.attempts;
     const auto* next = verdict == Verdict::other_server ? choice.next() : server;
@@ -93,6 +126,7 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     }
     target.count_retry(exchange, error);
     if (replay != nullptr) replay->rewind();
+    if (exchange.spool) exchange.spool->rewind();
     exchange.pump.reset();
     fresh = verdict == Verdict::fresh_connection;
     server = next;

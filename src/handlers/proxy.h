@@ -6,19 +6,24 @@
 
 #include "src/http/forwarding.h"
 #include "src/http/handler.h"
+#include "src/http/spool.h"
+#include "src/net/blocking_pool.h"
 #include "src/upstream/backend.h"
 
 namespace pontage::handlers {
 
 struct ProxyOptions {
+  config::RequestBuffering buffering = config::RequestBuffering::off;
+  http::SpoolPolicy spool;
   bool retry_non_idempotent = false;                // class (b) for POST too
   std::vector<config::HeaderEdit> request_headers;  // applied to what the server gets
 };
 
 class ProxyHandler final : public http::Handler {
  public:
+  // `blocking` writes what is buffered to its file; it outlives the handler's exchanges.
   ProxyHandler(std::shared_ptr<const upstream::Backend> backend, std::shared_ptr<const http::ForwardingPolicy> policy,
-               ProxyOptions options);
+               net::BlockingPool& blocking, ProxyOptions options);
 
   net::Task<util::Result<http::Response>> handle(http::Exchange& exchange) override;
 
@@ -27,9 +32,12 @@ class ProxyHandler final : public http::Handler {
   enum class Used : std::uint8_t { none, pooled, fresh };  // the connection of an attempt
   Verdict judge(const http::Exchange& exchange, const util::Error& error, bool replayable, Used used) const noexcept;
   void prepare(http::Exchange& exchange) const;
+  // Takes the request body in, as far as the route's buffering wants, before a server is taken (ADAPTERS F12, F13).
+  net::Task<util::Result<void>> buffer_body(http::Exchange& exchange) const;
 
   std::shared_ptr<const upstream::Backend> backend_;
   std::shared_ptr<const http::ForwardingPolicy> policy_;
+  net::BlockingPool* blocking_;
   ProxyOptions options_;
 };
 

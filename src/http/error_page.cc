@@ -43,6 +43,7 @@ int status_of(const util::Error& error) noexcept {
       if (error.source == Source::client) return status_of_decode(error.decode);
       return error.source == Source::server ? 502 : 431;
     case ErrorKind::too_large: return 413;
+    case ErrorKind::length_required: return 411;
     case ErrorKind::queue_full:
     case ErrorKind::queue_timeout:
     case ErrorKind::no_server:
@@ -67,6 +68,7 @@ std::string_view end_reason(const util::Error& error) noexcept {
     case ErrorKind::protocol: return client ? "CR" : "SP";
     case ErrorKind::limit: return client ? "CL" : server ? "SL" : "GL";
     case ErrorKind::too_large: return "CL";
+    case ErrorKind::length_required: return "CR";
     case ErrorKind::queue_full:
     case ErrorKind::queue_timeout: return "GQ";
     case ErrorKind::no_server: return "GN";

@@ -1,10 +1,15 @@
 #include "src/http/exchange.h"
 
 #include "src/http/response.h"
+#include "src/http/spool.h"
 
 namespace pontage::http {
 
+Exchange::Exchange(net::Reactor& reactor) noexcept : pump(reactor, *this) {}
+Exchange::~Exchange() = default;
+
 void Exchange::reset() noexcept {
+  spool.reset();
   arena.reset();
   request = {};
   path = {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -67,8 +68,11 @@ struct Outcome {
   std::uint16_t attempts = 0;
 };
 
+class Spool;
+
 struct Exchange {
-  explicit Exchange(net::Reactor& reactor) noexcept : pump(reactor, *this) {}
+  explicit Exchange(net::Reactor& reactor) noexcept;
+  ~Exchange();
 
   net::Reactor& reactor() const noexcept { return fiber->reactor(); }
   // Ready for the next request on this session; keeps the arena's first block.
@@ -76,13 +80,14 @@ struct Exchange {
 
   net::Fiber* fiber = nullptr;  // the way itself: the session's
   message::Arena arena;
-  message::RequestHead request;  // immutable once routed
+  message::RequestHead request;  // immutable once routed; only a spool makes its body's length known
   message::CanonicalPath path;
   std::string_view forward_path;  // the path after the route's rewrite: what handlers and adapters use
   bool bare_prefix = false;       // the path is "/x" and the route "/x/*": files redirect to "/x/"
   message::HeaderList
-      forward_headers;         // what a server gets, Host and framing apart (forwarding.h); empty before proxying
-  BodySource* body = nullptr;  // the request body; nullptr when there is none. Owned by the session
+      forward_headers;           // what a server gets, Host and framing apart (forwarding.h); empty before proxying
+  BodySource* body = nullptr;    // the request body; nullptr when there is none. Owned by the session
+  std::unique_ptr<Spool> spool;  // keeps a request body that was taken in before a server was
   const ConnectionInfo* connection = nullptr;
   ClientIdentity client;
   std::string_view request_id;  // in the arena; empty until forwarding made one

@@ -6,6 +6,7 @@
 #include "protocols/ajp13/request_encoder.h"
 #include "src/http/forwarding.h"
 #include "src/observe/log.h"
+#include "src/upstream/cgi_request.h"
 
 namespace pontage::upstream {
 
@@ -33,9 +34,7 @@ message::HeaderList ajp_headers(http::Exchange& exchange) {
   message::HeaderList list(exchange.arena);
   if (!exchange.request.authority.empty()) list.add(HeaderId::host, exchange.request.authority);
   for (const auto& h : exchange.forward_headers) {
-    const bool carried = h.id == HeaderId::x_forwarded_for || h.id == HeaderId::x_forwarded_host ||
-                         h.id == HeaderId::x_forwarded_port || h.id == HeaderId::x_forwarded_proto;
-    if (!carried) list.add(h.name, h.value, h.id);
+    if (!is_carried_apart(h)) list.add(h.name, h.value, h.id);
   }
   return list;
 }

@@ -5,7 +5,9 @@
 #include "src/net/connect.h"
 #include "src/observe/log.h"
 #include "src/upstream/ajp_connection.h"
+#include "src/upstream/fastcgi_connection.h"
 #include "src/upstream/http_connection.h"
+#include "src/upstream/scgi_connection.h"
 
 namespace pontage::upstream {
 
@@ -106,6 +108,11 @@ std::unique_ptr<BackendConnection> BackendServer::make_connection(std::unique_pt
   switch (adapter_) {
     case config::Adapter::http: return std::make_unique<HttpConnection>(std::move(self), std::move(stream));
     case config::Adapter::ajp: return std::make_unique<AjpConnection>(std::move(self), std::move(stream));
+    case config::Adapter::fastcgi: return std::make_unique<FastCgiConnection>(std::move(self), std::move(stream));
+    case config::Adapter::scgi:
+      return std::make_unique<ScgiConnection>(std::move(self), std::move(stream), BlockEncoding::scgi);
+    case config::Adapter::uwsgi:
+      return std::make_unique<ScgiConnection>(std::move(self), std::move(stream), BlockEncoding::uwsgi);
   }
   return nullptr;
 }
@@ -186,7 +193,7 @@ void BackendServer::note_stale() noexcept {
 }
 
 std::string_view BackendServer::adapter_name() const noexcept {
-  return adapter_ == config::Adapter::ajp ? "ajp" : "http";
+  return config::to_string(adapter_);
 }
 
 void BackendServer::count_pick(http::Exchange& exchange) const noexcept {

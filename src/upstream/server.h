@@ -25,6 +25,9 @@ struct ServerSettings {
   int weight = 1;
   std::string secret;
   std::size_t packet_size = 8192;
+  config::CgiMapping cgi;
+  bool keep_alive = false;       // FastCGI
+  std::size_t max_vars = 65535;  // uwsgi, bytes
   config::Backend::Timeouts timeouts;
   PoolLimits pool;
   wire::HeadLimits response_limits;

@@ -16,6 +16,7 @@ std::string_view to_string(ErrorKind kind) noexcept {
     case ErrorKind::queue_timeout: return "queue_timeout";
     case ErrorKind::no_server: return "no_server";
     case ErrorKind::too_large: return "too_large";
+    case ErrorKind::length_required: return "length_required";
     case ErrorKind::too_slow: return "too_slow";
     case ErrorKind::unsupported: return "unsupported";
     case ErrorKind::overload: return "overload";

@@ -24,6 +24,7 @@ enum class ErrorKind : std::uint8_t {
   queue_timeout,
   no_server,    // every server is down, or there is none
   too_large,    // body over its limit
+  length_required,  // a body whose length must be known beforehand
   too_slow,     // body under the minimum rate
   unsupported,  // legal, but not served: CONNECT, Upgrade over AJP
   overload,     // out of descriptors or memory

@@ -1,0 +1,335 @@
+#include "src/upstream/cgi_connection.h"
+
+#include <algorithm>
+#include <array>
+
+#include "protocols/wire/ascii.h"
+#include "src/http/forwarding.h"
+#include "src/observe/log.h"
+#include "src/upstream/cgi_request.h"
+
+namespace pontage::upstream {
+
+using http::BodyBatch;
+using message::BodyKind;
+using util::ErrorKind;
+using util::Source;
+
+namespace {
+
+constexpr std::uint64_t kGatherMs = 4;
+constexpr std::size_t kGatherBytes = 12 * 1024;  // about what the session copies into one send
+constexpr std::size_t kGatherRoom = 512;
+constexpr std::size_t kMostBodyPiece = 65528;     // what a FastCGI record carries (F2)
+constexpr std::size_t kMostRequest = 256 * 1024;  // of variables; more than any limit on a head lets through
+constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
+
+std::uint64_t ms(config::Millis duration) noexcept {
+  return static_cast<std::uint64_t>(duration.count());
+}
+
+iovec piece_of(std::string_view bytes) noexcept {
+  return {const_cast<char*>(bytes.data()), bytes.size()};
+}
+
+// Fields by which a server could have the gateway send a file of its choice: never acted upon (ADAPTERS C9).
+void remove_file_fields(message::HeaderList& headers) {
+  headers.remove_if([](const message::Header& h) {
+    return h.id == message::HeaderId::unknown &&
+           (wire::iequals(h.name, "X-Sendfile") || wire::iequals(h.name, "X-Accel-Redirect"));
+  });
+}
+
+}  // namespace
+
+CgiConnection::CgiConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream)
+    : BackendConnection(std::move(server), std::move(stream)),
+      settings_(this->server().settings()),
+      head_decoder_(settings_->response_limits) {}
+
+net::Task<util::Result<http::Response>> CgiConnection::round_trip(http::Exchange& exchange) {
+  exchange_ = &exchange;
+  server().refresh(settings_);
+  received_ = content_ = 0;
+  at_ = end_ = 0;
+  rest_ = {};
+  request_sent_ = ended_ = damaged_ = false;
+  head_decoder_.reset();
+  begin();
+  const auto head = encode(exchange);
+  if (!head) co_return util::Failure(head.error());
+  if (exchange.body == nullptr) {
+    const auto sent = co_await send_alone(*head);
+    if (!sent) co_return util::Failure(sent.error());
+  } else {
+    exchange.pump.start(pump_body(*head));
+  }
+  http::Response response;
+  const auto got = co_await read_head(response.head);
+  if (!got) co_return util::Failure(got.error());
+  framing_ = response.head.body;
+  http::strip_response_head(response.head);
+  remove_file_fields(response.head.headers);
+  response.body = http::BodyPtr(this);
+  co_return response;
+}
+
+util::Result<std::span<const char>> CgiConnection::encode(http::Exchange& exchange) {
+  const auto variables = make_cgi_variables(exchange, *settings_);
+  if (!variables) return util::Failure(variables.error());
+  const std::size_t room = request_room(*variables) + body_end().size();
+  if (room > kMostRequest) return util::fail(ErrorKind::limit, Source::gateway, "variables");
+  if (room <= net::ChunkPool::kChunk) out_ = reactor().chunks().take();
+  if (room <= net::ChunkPool::kChunk && !out_) return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+  wire::Sink sink(out_ ? out_.span() : exchange.arena.chars(room));
+  if (const auto encoded = encode_request(sink, *variables); !encoded) return util::Failure(encoded.error());
+  if (exchange.body == nullptr) sink.append(body_end());
+  request_bytes_ = sink.size();
+  return std::span<const char>(sink.view());
+}
+
+// A request without a body: nearly always one send that the socket takes whole.
+net::Task<util::Result<void>> CgiConnection::send_alone(std::span<const char> head) {
+  iovec piece = piece_of({head.data(), head.size()});
+  const auto put = stream_->try_write({&piece, 1}, net::More::no);
+  if (put.status == net::IoStatus::error) {
+    util::Error error = net::io_error(put, Source::server, "send");
+    error.retry = util::RetryClass::not_sent;  // not a byte was taken
+    co_return util::Failure(error);
+  }
+  if (put.status != net::IoStatus::done || put.bytes < head.size()) {
+    const std::size_t taken = put.status == net::IoStatus::done ? put.bytes : 0;
+    piece = piece_of({head.data() + taken, head.size() - taken});
+    const auto rest = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.idle),
+                                              observe::Phase::server, Source::server);
+    if (!rest) co_return util::Failure(rest.error());
+  }
+  out_.reset();
+  request_sent_ = true;
+  co_return util::Result<void>{};
+}
+
+// The pump's fiber. A server that stops reading may have answered already: only the client's failures wake the way
+// itself. A body cut short is never ended, so that it cannot look complete (F13).
+net::Task<void> CgiConnection::pump_body(std::span<const char> head) {
+  const auto sent = co_await send_body(head);
+  if (sent) {
+    request_sent_ = true;
+    co_return;
+  }
+  damaged_ = true;
+  exchange_->pump.fail(sent.error());
+}
+
+net::Task<util::Result<void>> CgiConnection::send_body(std::span<const char> head) {
+  std::string_view front(head.data(), head.size());
+  BodyBatch batch;
+  std::uint64_t turn = 0;
+  for (auto patience = http::Patience::none;; patience = http::Patience::wait) {
+    batch.clear();
+    const auto pulled = co_await exchange_->body->pull(batch, kMostBodyPiece, patience);
+    if (!pulled) co_return util::Failure(pulled.error());
+    std::array<iovec, BodyBatch::kPieces + 3> pieces;
+    std::size_t count = 0;
+    const std::size_t bytes = static_cast<std::size_t>(batch.bytes());
+    const bool last = batch.last == http::Last::yes;
+    const std::string_view before = bytes > 0 ? body_header(bytes) : std::string_view{};
+    const std::string_view behind = last ? body_end() : std::string_view{};
+    if (!front.empty()) pieces[count++] = piece_of(front);
+    if (!before.empty()) pieces[count++] = piece_of(before);
+    for (const auto& piece : batch.view()) pieces[count++] = piece_of(piece.memory);
+    if (!behind.empty()) pieces[count++] = piece_of(behind);
+    if (count > 0) {
+      const auto put = co_await net::write_all(*stream_, std::span(pieces.data(), count), net::More::no,
+                                               ms(settings_->timeouts.idle), observe::Phase::server, Source::server);
+      if (!put) co_return util::Failure(put.error());
+      server().count_sent(*exchange_, bytes);
+    }
+    if (!front.empty()) out_.reset();
+    front = {};
+    if (last) co_return util::Result<void>{};
+    turn += bytes;
+    if (turn < kTurnBytes) continue;
+    turn = 0;
+    net::Yield others_first;
+    const auto yielded = co_await others_first;
+    if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "send");
+  }
+}
+
+net::Task<util::Result<bool>> CgiConnection::fill(std::size_t keep, net::Deadline deadline, http::Patience patience) {
+  at_ = end_ = keep;
+  for (;;) {
+    // The pump may have failed without this fiber having waited in between.
+    if (exchange_->pump.failed_here()) co_return util::Failure(exchange_->pump.error());
+    net::IoResult got{.status = net::IoStatus::want_read};
+    if (stream_->maybe_readable()) {
+      if (!in_) in_ = reactor().chunks().take();
+      if (!in_) co_return util::fail(ErrorKind::overload, Source::gateway, "buffers");
+      got = stream_->try_read(in_.span().subspan(keep));
+    }
+    if (got.status == net::IoStatus::done) {
+      end_ = keep + got.bytes;
+      received_ += got.bytes;
+      co_return true;
+    }
+    if (got.status == net::IoStatus::end) co_return false;
+    if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
+    if (keep == 0) in_.reset();
+    const auto waited = co_await stream_->readable(deadline, observe::Phase::server);
+    if (exchange_->pump.failed_here()) continue;
+    if (waited == net::WaitResult::timeout && exchange_->pump.active() && patience == http::Patience::wait) {
+      deadline = reactor().after(ms(settings_->timeouts.first_byte));
+      continue;
+    }
+    if (waited != net::WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::server, "receive"));
+  }
+}
+
+util::Result<void> CgiConnection::unwrap_ready() {
+  while (rest_.empty() && at_ < end_ && !ended_) {
+    const auto step = unwrap({in_.data() + at_, end_ - at_});
+    if (!step) {
+      damaged_ = true;
+      return util::Failure(step.error());
+    }
+    at_ += step->consumed;
+    rest_ = step->output;
+    ended_ = step->ended;
+  }
+  return {};
+}
+
+// A connection that closed before a byte of the response came. On a reused one that is the keep-alive race (ADAPTERS
+// X12 b).
+util::Failure CgiConnection::no_answer(const util::Result<bool>& more) {
+  const auto& pump = exchange_->pump;
+  // The pump found the connection closed before a byte was taken: nothing was sent.
+  if (pump.failed() && pump.error().retry == util::RetryClass::not_sent) return util::Failure(pump.error());
+  util::Error error{
+      .kind = more ? ErrorKind::closed : ErrorKind::reset, .source = Source::server, .detail = "no response"};
+  if (uses() > 0) error.retry = util::RetryClass::reused_closed;
+  if (uses() == 0) note_no_answer(request_bytes_);
+  return util::Failure(error);
+}
+
+net::Task<util::Result<void>> CgiConnection::read_head(message::ResponseHead& head) {
+  const net::Deadline deadline = reactor().after(ms(settings_->timeouts.first_byte));
+  for (;;) {
+    const auto unwrapped = unwrap_ready();
+    if (!unwrapped) co_return util::Failure(unwrapped.error());
+    if (!rest_.empty()) {
+      const auto step = head_decoder_.decode(rest_, exchange_->arena, exchange_->request.method, head);
+      if (!step) {
+        damaged_ = true;
+        observe::log::warn_limited("cgi-decode", "backend {} server {}: CGI response refused: {}", server().backend(),
+                                   server().name(), wire::to_string(step.error()));
+        co_return util::fail_decode(step.error(), Source::server);
+      }
+      rest_.remove_prefix(step->consumed);
+      if (step->event == http1::HeadEvent::head) co_return util::Result<void>{};
+      continue;
+    }
+    if (ended_) co_return util::fail(ErrorKind::protocol, Source::server, "no response head");
+    const auto more = co_await fill(0, deadline, http::Patience::wait);
+    const bool closed = more ? !*more : more.error().kind == ErrorKind::reset;
+    if (closed && received_ == 0) co_return no_answer(more);
+    if (!more) co_return util::Failure(more.error());
+    if (closed) co_return util::fail(ErrorKind::closed, Source::server, "truncated response head");
+  }
+}
+
+// Whether the client has everything, and the server was not cut off in its last words.
+bool CgiConnection::nothing_follows() const noexcept {
+  if (ended_ && rest_.empty()) return true;
+  const bool complete =
+      framing_.kind == BodyKind::none || (framing_.kind == BodyKind::exact && content_ == framing_.length);
+  return complete && (damaged_ || !says_end());
+}
+
+util::Result<void> CgiConnection::take_ready(BodyBatch& batch, std::size_t budget) {
+  std::uint64_t taken = 0;
+  while (!batch.full() && taken < budget) {
+    if (const auto unwrapped = unwrap_ready(); !unwrapped) return unwrapped;
+    if (rest_.empty()) break;
+    std::uint64_t size = std::min<std::uint64_t>(rest_.size(), budget - taken);
+    if (framing_.kind == BodyKind::exact) {
+      size = std::min(size, framing_.length - content_);
+      // More than it said: the rest is thrown away with the connection (ADAPTERS X10).
+      if (size == 0) damaged_ = true;
+    }
+    if (framing_.kind == BodyKind::none || size == 0) {
+      rest_ = {};
+      continue;
+    }
+    batch.add(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    content_ += size;
+    taken += size;
+  }
+  return {};
+}
+
+// What the end of the stream, or a failure to read, means for the body.
+util::Result<void> CgiConnection::end_of_stream(const util::Result<bool>& more) {
+  damaged_ = true;
+  const bool complete =
+      framing_.kind == BodyKind::none || (framing_.kind == BodyKind::exact && content_ == framing_.length);
+  if (complete) return {};
+  if (!more) return util::Failure(more.error());
+  if (framing_.kind == BodyKind::until_close && ends_with_stream()) {
+    ended_ = true;
+    return {};
+  }
+  return util::fail(ErrorKind::closed, Source::server, "short_response");
+}
+
+net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {
+  const net::Deadline gather_until = reactor().after(kGatherMs);
+  for (;;) {
+    const auto taken = take_ready(batch, budget);
+    if (!taken) co_return util::Failure(taken.error());
+    if (nothing_follows() || batch.full()) break;
+    const bool room = net::ChunkPool::kChunk - end_ >= kGatherRoom;
+    if (batch.count > 0 && (batch.bytes() >= kGatherBytes || !room)) break;
+    if (!rest_.empty()) break;  // the budget ended before it
+    // With pieces in hand, or a head that waits, only a moment is spent on gathering.
+    const bool gathering = batch.count > 0 || patience == http::Patience::none;
+    if (framing_.kind == BodyKind::none && stream_->maybe_readable()) {  // discarding: others have their turn meanwhile
+      net::Yield others_first;
+      const auto yielded = co_await others_first;
+      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "receive");
+    }
+    const std::size_t keep = batch.count > 0 ? end_ : 0;
+    const net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
+    const auto wait_for = gathering ? http::Patience::none : http::Patience::wait;
+    const auto more = co_await fill(keep, deadline, wait_for);
+    if (!more && gathering && more.error().kind == ErrorKind::timeout) break;
+    if (more && *more) continue;
+    const auto ended = end_of_stream(more);
+    if (!ended) co_return util::Failure(ended.error());
+  }
+  // A length that was promised and not kept is found before the end is told.
+  const bool short_body = ended_ && rest_.empty() && framing_.kind == BodyKind::exact && content_ < framing_.length;
+  if (short_body) damaged_ = true;
+  if (short_body && batch.count == 0) co_return util::fail(ErrorKind::closed, Source::server, "short_response");
+  if (nothing_follows() && !short_body) batch.last = http::Last::yes;
+  server().count_received(*exchange_, batch.bytes());
+  co_return util::Result<void>{};
+}
+
+void CgiConnection::drop() noexcept {
+  rest_ = {};
+  in_.reset();
+  if (!ended_) abandon();
+  if (exchange_->pump.active()) {
+    exchange_->pump.bury([](void* self) noexcept { static_cast<CgiConnection*>(self)->finish(Reuse::no); }, this);
+    return;
+  }
+  out_.reset();
+  const bool whole = framing_.kind != BodyKind::exact || content_ == framing_.length;
+  const bool clean = whole && ended_ && request_sent_ && !damaged_ && at_ == end_;
+  finish(clean && keeps_open() ? Reuse::yes : Reuse::no);
+}
+
+}  // namespace pontage::upstream

@@ -1,0 +1,19 @@
+// The CGI variables of an exchange (ADAPTERS section 3): what the FastCGI, SCGI and uwsgi adapters send, whichever
+// encoding they send it in. Worker's thread.
+#pragma once
+
+#include "protocols/cgi/variables.h"
+#include "src/http/exchange.h"
+#include "src/upstream/server.h"
+
+namespace pontage::upstream {
+
+// Errors are the client's: a path or field that cannot be a variable is 400, a body of unknown length 411 (F12). The
+// texts live as long as the exchange and `settings`.
+util::Result<cgi::VariableList> make_cgi_variables(http::Exchange& exchange, const ServerSettings& settings);
+
+// Fields that say what the protocol says in places of its own, so that a server gets it once: X-Forwarded-For, -Host,
+// -Port and -Proto.
+bool is_carried_apart(const message::Header& field) noexcept;
+
+}  // namespace pontage::upstream

@@ -1,0 +1,123 @@
+#include "src/upstream/fastcgi_connection.h"
+
+#include <algorithm>
+
+#include "protocols/fastcgi/request_encoder.h"
+#include "src/observe/log.h"
+
+namespace pontage::upstream {
+
+using fastcgi::ProtocolStatus;
+using fastcgi::ResponseEvent;
+using util::ErrorKind;
+using util::Source;
+
+namespace {
+
+constexpr std::size_t kMostLine = 2048;  // of STDERR, bytes
+
+// The empty STDIN record; always the same bytes.
+std::string_view stdin_end() noexcept {
+  static const auto record = [] {
+    std::array<char, fastcgi::kHeader> bytes{};
+    wire::Sink sink(bytes);
+    fastcgi::encode_stdin_end(sink);
+    return bytes;
+  }();
+  return {record.data(), record.size()};
+}
+
+util::Failure refused(ProtocolStatus status) {
+  // It says that it did not begin: another server may (F6).
+  if (status == ProtocolStatus::overloaded) {
+    return util::Failure(util::Error{.kind = ErrorKind::overload,
+                                     .source = Source::server,
+                                     .retry = util::RetryClass::not_sent,
+                                     .detail = "FCGI_OVERLOADED"});
+  }
+  return util::fail(ErrorKind::protocol, Source::server,
+                    status == ProtocolStatus::unknown_role ? "FCGI_UNKNOWN_ROLE" : "FCGI_CANT_MPX_CONN");
+}
+
+}  // namespace
+
+void FastCgiConnection::begin() {
+  decoder_.reset();
+  line_.clear();
+  keep_ = settings().keep_alive;
+}
+
+std::size_t FastCgiConnection::request_room(const cgi::VariableList& variables) const {
+  return fastcgi::request_room(variables);
+}
+
+util::Result<void> FastCgiConnection::encode_request(wire::Sink& sink, const cgi::VariableList& variables) {
+  const auto keep = keep_ ? fastcgi::Keep::yes : fastcgi::Keep::no;
+  const auto encoded = fastcgi::encode_request(sink, variables, keep);
+  if (encoded) return {};
+  observe::log::warn_limited("fastcgi-431", "backend {} server {}: {} has {} bytes, more than a FastCGI record holds",
+                             server().backend(), server().name(), encoded.error().name, encoded.error().size);
+  return util::fail(ErrorKind::limit, Source::gateway, "variable larger than a record");
+}
+
+std::string_view FastCgiConnection::body_header(std::size_t bytes) {
+  stdin_header_ = fastcgi::stdin_header(bytes);
+  return {stdin_header_.data(), stdin_header_.size()};
+}
+
+std::string_view FastCgiConnection::body_end() const {
+  return stdin_end();
+}
+
+util::Result<CgiConnection::Unwrapped> FastCgiConnection::unwrap(std::string_view input) {
+  const auto step = decoder_.decode(input);
+  if (!step) {
+    observe::log::warn_limited("fastcgi-decode",
+                               "backend {} server {}: FastCGI response refused: {}; is it a FastCGI port?",
+                               server().backend(), server().name(), wire::to_string(step.error()));
+    return util::fail_decode(step.error(), Source::server);
+  }
+  Unwrapped out{.consumed = step->consumed};
+  switch (step->event) {
+    case ResponseEvent::need_more: break;
+    case ResponseEvent::output: out.output = step->data; break;
+    case ResponseEvent::error_text: log_error_text(step->data); break;
+    case ResponseEvent::end:
+      log_line();
+      if (step->protocol_status != ProtocolStatus::request_complete) return refused(step->protocol_status);
+      out.ended = true;
+      break;
+  }
+  return out;
+}
+
+// Told to give up, few servers do, but none minds (F14).
+void FastCgiConnection::abandon() noexcept {
+  log_line();
+  std::array<char, fastcgi::kHeader> bytes;
+  wire::Sink sink(bytes);
+  fastcgi::encode_abort(sink);
+  iovec piece{bytes.data(), sink.size()};
+  // Behind a body that is still being sent it would stand in the middle of a record.
+  if (request_sent()) static_cast<void>(stream_->try_write({&piece, 1}, net::More::no));
+}
+
+void FastCgiConnection::log_error_text(std::string_view text) {
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    line_.append(text.substr(0, std::min(end, kMostLine - std::min(kMostLine, line_.size()))));
+    if (end == text.size()) return;
+    log_line();
+    text.remove_prefix(end + 1);
+  }
+}
+
+void FastCgiConnection::log_line() {
+  if (!line_.empty()) {
+    observe::log::warn_limited("stderr " + server().name(), "backend {} server {} says: {}", server().backend(),
+                               server().name(), line_);
+  }
+  line_.clear();
+}
+
+}  // namespace pontage::upstream

@@ -1,0 +1,39 @@
+#include "src/upstream/scgi_connection.h"
+
+#include "protocols/scgi/request_encoder.h"
+#include "protocols/uwsgi/request_encoder.h"
+#include "src/observe/log.h"
+
+namespace pontage::upstream {
+
+namespace {
+constexpr std::size_t kUwsgiBufferSize = 4096;  // uWSGI's own default
+}
+
+std::size_t ScgiConnection::request_room(const cgi::VariableList& variables) const {
+  if (encoding_ == BlockEncoding::scgi) return scgi::request_room(variables);
+  return uwsgi::kHeader + uwsgi::block_size(variables);
+}
+
+util::Result<void> ScgiConnection::encode_request(wire::Sink& sink, const cgi::VariableList& variables) {
+  if (encoding_ == BlockEncoding::scgi) {
+    scgi::encode_request(sink, variables);
+    return {};
+  }
+  const auto encoded = uwsgi::encode_request(sink, variables, settings().max_vars);
+  if (encoded) return {};
+  observe::log::warn_limited("uwsgi-431",
+                             "backend {} server {}: the variables of a request have {} bytes, max_vars is {}",
+                             server().backend(), server().name(), encoded.error().size, settings().max_vars);
+  return util::fail(util::ErrorKind::limit, util::Source::gateway, "max_vars");
+}
+
+void ScgiConnection::note_no_answer(std::size_t request_bytes) const noexcept {
+  if (encoding_ != BlockEncoding::uwsgi || request_bytes <= kUwsgiBufferSize) return;
+  observe::log::warn_limited("uwsgi-buffer-size",
+                             "backend {} server {} closed without an answer to {} bytes of variables: if it is uWSGI, "
+                             "raise its buffer-size (4096 by default)",
+                             server().backend(), server().name(), request_bytes);
+}
+
+}  // namespace pontage::upstream

@@ -1,0 +1,103 @@
+#include "src/upstream/script_path.h"
+
+#include "protocols/wire/ascii.h"
+
+namespace pontage::upstream {
+namespace {
+
+using config::CgiMapping;
+using message::Arena;
+
+int hex_value(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = wire::to_lower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// The bytes that the escapes stand for; nullopt for a CR, LF or NUL. A canonical path has no malformed escape.
+std::optional<std::string_view> decode(std::string_view path, Arena& arena) {
+  if (path.find('%') == std::string_view::npos) return path;
+  const auto room = arena.chars(path.size());
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    char c = path[i];
+    if (c == '%' && i + 2 < path.size()) {
+      c = static_cast<char>(hex_value(path[i + 1]) * 16 + hex_value(path[i + 2]));
+      i += 2;
+      if (c == '\r' || c == '\n' || c == '\0') return std::nullopt;
+    }
+    room[to++] = c;
+  }
+  return std::string_view(room.data(), to);
+}
+
+// Where the script's name ends: behind the first extension that a slash or the path's end follows. The bytes are
+// compared as they are; letters that change their length when lowered moved this border elsewhere (CVE-2026-27590).
+std::size_t script_end(std::string_view path, const CgiMapping& mapping) noexcept {
+  std::size_t best = std::string_view::npos;
+  for (const auto& extension : mapping.extensions) {
+    for (auto at = path.find(extension); at != std::string_view::npos; at = path.find(extension, at + 1)) {
+      const std::size_t end = at + extension.size();
+      const bool named = at > 0 && path[at - 1] != '/';
+      if (named && (end == path.size() || path[end] == '/')) {
+        best = std::min(best, end);
+        break;
+      }
+    }
+  }
+  return best;
+}
+
+// An application gets one slash at the front, however many there were (ADAPTERS U2).
+std::string_view collapsed(std::string_view path) noexcept {
+  while (path.starts_with("//")) path.remove_prefix(1);
+  return path;
+}
+
+ScriptPath one_script(std::string_view path, const CgiMapping& mapping, Arena& arena) {
+  ScriptPath out;
+  out.path_info = collapsed(path);
+  if (mapping.script.starts_with('/') || mapping.document_root.empty()) {
+    out.script_name = mapping.script_name;
+    out.script_filename = mapping.script;
+  } else {
+    out.script_name = arena.join({"/", mapping.script});
+    out.script_filename = arena.join({mapping.document_root, out.script_name});
+  }
+  return out;
+}
+
+ScriptPath application(std::string_view path, const CgiMapping& mapping) {
+  const std::string_view mount = mapping.script_name;
+  const bool below =
+      !mount.empty() && path.starts_with(mount) && (path.size() == mount.size() || path[mount.size()] == '/');
+  if (!below) return {.script_name = {}, .path_info = collapsed(path), .script_filename = {}};
+  return {.script_name = mount, .path_info = collapsed(path.substr(mount.size())), .script_filename = {}};
+}
+
+ScriptPath by_extension(std::string_view path, const CgiMapping& mapping, Arena& arena) {
+  ScriptPath out;
+  const std::size_t end = script_end(path, mapping);
+  if (end != std::string_view::npos) {
+    out.script_name = path.substr(0, end);
+    out.path_info = path.substr(end);
+  } else if (path.ends_with('/')) {
+    out.script_name = arena.join({path, mapping.index});
+  } else {
+    out.script_name = arena.join({"/", mapping.index});
+  }
+  out.script_filename = arena.join({mapping.document_root, out.script_name});
+  return out;
+}
+
+}  // namespace
+
+std::optional<ScriptPath> find_script(std::string_view path, const CgiMapping& mapping, Arena& arena) {
+  const auto decoded = decode(path, arena);
+  if (!decoded) return std::nullopt;
+  if (!mapping.script.empty()) return one_script(*decoded, mapping, arena);
+  if (mapping.document_root.empty()) return application(*decoded, mapping);
+  return by_extension(*decoded, mapping, arena);
+}
+
+}  // namespace pontage::upstream
