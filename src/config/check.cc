@@ -66,6 +66,38 @@ void check_secret(const Backend& backend, const Places& places, Problems& proble
   }
 }
 
+// A key that no server of the backend takes notice of: allowed, for servers change, but surely meant otherwise.
+void check_adapter_keys(const Backend& backend, const Places& places, Problems& problems) {
+  const auto warn_without = [&](const char* key, const char* who, bool (*listens)(const Server&)) {
+    const auto path = path_of(backend) + "." + key;
+    if (!places.contains(path) || std::any_of(backend.servers.begin(), backend.servers.end(), listens)) return;
+    problems.warning(place_in(places, path),
+                     "`" + std::string(key) + "` has no effect: `" + backend.name + "` has no " + who + " server");
+  };
+  const auto cgi = +[](const Server& server) { return speaks_cgi(server.url.adapter); };
+  for (const char* key : {"document_root", "index", "extensions", "script", "script_name", "params", "underscored"}) {
+    warn_without(key, "FastCGI, SCGI or uwsgi", cgi);
+  }
+  warn_without("keep_alive", "FastCGI", [](const Server& s) { return s.url.adapter == Adapter::fastcgi; });
+  warn_without("max_vars", "uwsgi", [](const Server& s) { return s.url.adapter == Adapter::uwsgi; });
+  warn_without("packet_size", "AJP", [](const Server& s) { return s.url.adapter == Adapter::ajp; });
+  const bool scripts = !backend.cgi.document_root.empty() || !backend.cgi.script.empty();
+  for (const char* key : {"index", "extensions"}) {
+    const auto path = path_of(backend) + "." + key;
+    if (!places.contains(path) || !backend.cgi.document_root.empty()) continue;
+    problems.warning(place_in(places, path), "`" + std::string(key) + "` has no effect without `document_root`");
+  }
+  if (!backend.cgi.script.empty() && !backend.cgi.script.starts_with('/') && backend.cgi.document_root.empty()) {
+    problems.error(place_in(places, path_of(backend) + ".script"),
+                   "a `script` is an absolute path, or there is a `document_root` that it is below");
+  }
+  const auto path = path_of(backend) + ".script_name";
+  if (places.contains(path) && scripts && !backend.cgi.script.starts_with('/')) {
+    problems.warning(place_in(places, path),
+                     "`script_name` has no effect with `document_root`: the path, or `script`, names the script");
+  }
+}
+
 }  // namespace
 
 Place place_in(const Places& places, std::string path) {
@@ -103,6 +135,7 @@ void check_backends(const Config& config, const Places& places, Problems& proble
     }
     check_names(backend, places, problems);
     check_secret(backend, places, problems);
+    check_adapter_keys(backend, places, problems);
     const bool no_weight =
         std::all_of(backend.servers.begin(), backend.servers.end(), [](const Server& s) { return s.weight == 0; });
     if (no_weight && !backend.servers.empty()) {

@@ -54,6 +54,8 @@ std::size_t FastCgiConnection::request_room(const cgi::VariableList& variables) 
 util::Result<void> FastCgiConnection::encode_request(wire::Sink& sink, const cgi::VariableList& variables) {
   const auto keep = keep_ ? fastcgi::Keep::yes : fastcgi::Keep::no;
   const auto encoded = fastcgi::encode_request(sink, variables, keep);
+  const auto* script = variables.find("SCRIPT_FILENAME");
+  script_ = script != nullptr ? script->value : std::string_view("none");
   if (encoded) return {};
   observe::log::warn_limited("fastcgi-431", "backend {} server {}: {} has {} bytes, more than a FastCGI record holds",
                              server().backend(), server().name(), encoded.error().name, encoded.error().size);
@@ -114,8 +116,10 @@ void FastCgiConnection::log_error_text(std::string_view text) {
 
 void FastCgiConnection::log_line() {
   if (!line_.empty()) {
-    observe::log::warn_limited("stderr " + server().name(), "backend {} server {} says: {}", server().backend(),
-                               server().name(), line_);
+    // What PHP means by it is the file, which it does not name (ADAPTERS P31).
+    const bool which = line_.find("rimary script unknown") != std::string::npos;
+    observe::log::warn_limited("stderr " + server().name(), "backend {} server {} says: {}{}{}", server().backend(),
+                               server().name(), line_, which ? "; SCRIPT_FILENAME is " : "", which ? script_ : "");
   }
   line_.clear();
 }

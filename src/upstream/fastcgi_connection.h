@@ -33,8 +33,9 @@ class FastCgiConnection final : public CgiConnection {
 
   fastcgi::ResponseDecoder decoder_;
   std::array<char, fastcgi::kHeader> stdin_header_{};
-  std::string line_;   // of STDERR, so far
-  bool keep_ = false;  // what this request asked for
+  std::string line_;         // of STDERR, so far
+  std::string_view script_;  // SCRIPT_FILENAME as sent; lives as long as the exchange
+  bool keep_ = false;        // what this request asked for
 };
 
 }  // namespace pontage::upstream

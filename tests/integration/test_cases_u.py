@@ -428,7 +428,7 @@ def test_an_ajp_upload_that_its_client_leaves_is_never_completed(start):
         except EOFError:
             packets.append("closed")
     with FakeAjp(script) as server:
-        gateway = through(start, server)
+        gateway = through(start, server, request_buffering="off")
         client = gateway.connect()
         client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n" + b"x" * 8186)
         assert seen.wait(20)
