@@ -66,7 +66,7 @@ TEST(Problems, RefusesOctalAndQuotedBooleans) {
 TEST(Problems, NamesTheBounds) {
   EXPECT_THAT(problems_of(with("workers: 0")), ElementsAre("3:10 error `workers`: must be from 1 to 1024"));
   EXPECT_THAT(problems_of(with("client: { head: 2d }")), ElementsAre(HasSubstr("must be from 1ms to 1d")));
-  EXPECT_THAT(problems_of(with_backend("    servers: [http://a]\n    packet_size: 4KiB")),
+  EXPECT_THAT(problems_of(with_backend("    servers: [ajp://127.0.0.1]\n    packet_size: 4KiB")),
               ElementsAre(HasSubstr("must be from 8KiB to 64KiB")));
   EXPECT_THAT(problems_of(with_backend("    servers: [http://a]\n    retry: { attempts: 4, budget: 101% }")),
               ElementsAre(HasSubstr("must be from 1 to 3"), HasSubstr("must be from 0% to 100%")));
