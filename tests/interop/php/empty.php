@@ -1,0 +1,3 @@
+<?php
+// Ends without a word.
+exit;
