@@ -26,14 +26,17 @@ util::Failure late(WaitResult waited) {
   return util::Failure(error);
 }
 
-void set_tcp_options(int fd) noexcept {
+void set_without_delay(int fd) noexcept {
   const int one = 1;
-  const int idle = 60;
-  const int interval = 10;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+}
+
+// On the loopback the handshake is over before connect() returns, whatever it says; then a turn of the reactor is
+// saved.
+bool is_connected(int fd) noexcept {
+  sockaddr_storage peer;
+  socklen_t size = sizeof peer;
+  return ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
   for (;;) {
     util::UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd) co_return refused(errno);
-    if (!address.is_unix()) set_tcp_options(fd.get());
+    if (!address.is_unix()) set_without_delay(fd.get());
     const int raw = fd.get();
     const int outcome = ::connect(raw, address.raw(), address.size());
     const int os_error = outcome == 0 ? 0 : errno;
@@ -58,7 +61,7 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
     }
     if (os_error != 0 && os_error != EINPROGRESS) co_return refused(os_error);
     auto stream = std::make_unique<SocketStream>(reactor, std::move(fd));
-    if (os_error == EINPROGRESS) {
+    if (os_error == EINPROGRESS && !is_connected(raw)) {
       stream->expect_connect();
       const WaitResult waited = co_await stream->writable(deadline, observe::Phase::connect);
       if (waited != WaitResult::ready) co_return late(waited);
@@ -69,6 +72,15 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
     }
     co_return Stream(std::move(stream));
   }
+}
+
+void enable_keepalive_probes(int fd) noexcept {
+  const int one = 1;
+  const int idle = 60;
+  const int interval = 10;
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
 }
 
 }  // namespace pontage::net

@@ -8,9 +8,13 @@
 
 namespace pontage::net {
 
-// A connected stream with TCP_NODELAY, and keep-alive probes after 60 s of silence (ADAPTERS A30). Errors: refused
+// A connected stream with TCP_NODELAY. Errors: refused
 // (with the errno), timeout, cancelled, overload (no descriptors); all of retry class not_sent. A full backlog of a
 // unix socket (EAGAIN) is not a refusal: it is tried again until the deadline (ADAPTERS F15).
 Task<util::Result<std::unique_ptr<ByteStream>>> connect(Reactor& reactor, Address address, Deadline deadline);
+
+// Has the kernel probe a silent TCP connection after 60 s, for firewalls forget idle ones (ADAPTERS A30). For
+// connections that idle: to others it would be three system calls for nothing. Other sockets stay as they are.
+void enable_keepalive_probes(int fd) noexcept;
 
 }  // namespace pontage::net

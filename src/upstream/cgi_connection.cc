@@ -329,7 +329,11 @@ void CgiConnection::drop() noexcept {
   out_.reset();
   const bool whole = framing_.kind != BodyKind::exact || content_ == framing_.length;
   const bool clean = whole && ended_ && request_sent_ && !damaged_ && at_ == end_;
-  finish(clean && keeps_open() ? Reuse::yes : Reuse::no);
+  const bool kept = clean && keeps_open();
+  // Both have all they want. A close in order would leave the port in TIME_WAIT for a minute, and at some hundred
+  // requests a second there is soon no port left (ADAPTERS P1).
+  if (!kept && whole && request_sent_ && nothing_follows() && !stream_->peer_closed()) stream_->abort_on_close();
+  finish(kept ? Reuse::yes : Reuse::no);
 }
 
 }  // namespace pontage::upstream

@@ -59,6 +59,7 @@ class BackendConnection : public util::ListHook {
   std::uint64_t uses_ = 0;
   std::uint64_t idle_since_ms_ = 0;
   bool idle_ = false;
+  bool probed_ = false;  // the kernel looks after it while it is silent
 };
 
 // The right to use one connection for one exchange. Dropping it closes the connection; a completed round_trip has

@@ -5,6 +5,7 @@
 
 #include <sys/socket.h>
 
+#include "src/net/connect.h"
 #include "src/upstream/server.h"
 
 namespace pontage::upstream {
@@ -241,7 +242,10 @@ void Pool::arrive(const TicketPtr& ticket) noexcept {
 void Pool::keep_idle(std::unique_ptr<BackendConnection> connection) noexcept {
   BackendConnection* idle = connection.release();
   idle->idle_ = true;
-
+  if (!idle->probed_) {
+    idle->probed_ = true;
+    net::enable_keepalive_probes(idle->stream_->fd());
+  }
   locals_[idle->reactor().id()]->idle.push_front(*idle);
   idle->stream_->watch_hangup(&BackendConnection::on_hangup, idle, net::ByteStream::OnInput::report);
   const std::uint64_t idle_ms = server_->idle_ms();

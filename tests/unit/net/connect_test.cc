@@ -60,7 +60,7 @@ struct Directory {
   std::string path;
 };
 
-TEST(Connect, GivesAStreamWithoutDelayAndWithKeepAlive) {
+TEST(Connect, GivesAStreamWithoutDelayThatCanBeProbed) {
   Loop loop;
   Address address;
   const auto listener = bound(address);
@@ -68,13 +68,17 @@ TEST(Connect, GivesAStreamWithoutDelayAndWithKeepAlive) {
   Outcome outcome;
   loop.run(open(loop.reactor, address, loop.reactor.after(60'000), outcome));
   ASSERT_TRUE(outcome.connected);
-  const std::pair<int, int> options[] = {{IPPROTO_TCP, TCP_NODELAY}, {SOL_SOCKET, SO_KEEPALIVE}};
-  for (const auto& [level, option] : options) {
+  const auto option = [&](int level, int name) {
     int value = 0;
     socklen_t size = sizeof value;
-    ::getsockopt(outcome.stream->fd(), level, option, &value, &size);
-    EXPECT_NE(value, 0);
-  }
+    ::getsockopt(outcome.stream->fd(), level, name, &value, &size);
+    return value;
+  };
+  EXPECT_NE(option(IPPROTO_TCP, TCP_NODELAY), 0);
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 0);
+  enable_keepalive_probes(outcome.stream->fd());
+  EXPECT_NE(option(SOL_SOCKET, SO_KEEPALIVE), 0);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 60);
 }
 
 TEST(Connect, TellsARefusalAndThatNothingWasSent) {
