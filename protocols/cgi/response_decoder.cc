@@ -54,8 +54,7 @@ Checked take_status_field(ResponseHead& head) noexcept {
 }
 
 bool is_dropped(const Header& field) noexcept {
-  return field.id == HeaderId::status || field.id == HeaderId::connection || field.id == HeaderId::keep_alive ||
-         field.id == HeaderId::proxy_connection || field.id == HeaderId::transfer_encoding;
+  return field.id == HeaderId::status || field.id == HeaderId::transfer_encoding;
 }
 
 // `text` is in the arena and ends with its empty line.

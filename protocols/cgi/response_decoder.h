@@ -23,10 +23,10 @@ class ResponseDecoder {
   explicit ResponseDecoder(const wire::HeadLimits& limits) noexcept : limits_(limits) {}
 
   // On `head`, `consumed` ends with the head, its texts are in `arena`, and the status is decided: the status line's,
-  // the Status field's, 302 with Location alone, else 200. Status, Connection, Keep-Alive and Transfer-Encoding are
-  // gone; framing is exact, none, or until_close. Consumes everything on need_more. Errors: malformed_header (also a
-  // head without Content-Type, Location or Status), malformed_status_line (also below 200), bad_content_length, the
-  // limits.
+  // the Status field's, 302 with Location alone, else 200. Status and Transfer-Encoding are gone, Connection and what
+  // it names are the forwarder's to remove; framing is exact, none, or until_close. Consumes everything on need_more.
+  // Errors: malformed_header (also a head without Content-Type, Location or Status), malformed_status_line (also below
+  // 200), bad_content_length, the limits.
   wire::Expected<http1::HeadStep, wire::DecodeError> decode(std::string_view input, message::Arena& arena,
                                                             message::Method request_method,
                                                             message::ResponseHead& head);

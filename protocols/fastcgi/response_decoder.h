@@ -40,7 +40,10 @@ class ResponseDecoder {
   // True after `end`, with nothing half read: only then may the connection be kept.
   bool done() const noexcept { return phase_ == Phase::done && !failure_; }
   // True when no record is half read.
-  bool between_records() const noexcept { return phase_ == Phase::header && held_ == 0; }
+  bool between_records() const noexcept {
+    const bool whole = content_ == 0 && padding_ == 0 && type_ != RecordType::end_request;
+    return phase_ == Phase::header ? held_ == 0 : phase_ != Phase::done && whole;
+  }
   // Ready for the next request's answer. Only when done(), or before the first.
   void reset() noexcept { *this = ResponseDecoder(); }
 

@@ -2,6 +2,7 @@
 
 #include "src/http/header_edit.h"
 #include "src/observe/log.h"
+#include "src/upstream/cgi_request.h"
 #include "src/upstream/replay.h"
 
 namespace pontage::handlers {
@@ -79,6 +80,11 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
   prepare(exchange);
   const auto buffered = co_await buffer_body(exchange);
   if (!buffered) co_return util::Failure(buffered.error());
+  if (backend_->speaks_cgi()) {
+    const auto variables = upstream::make_cgi_variables(exchange, backend_->config().cgi);
+    if (!variables) co_return util::Failure(variables.error());
+    exchange.variables = *variables;
+  }
   upstream::ReplayBody* replay = nullptr;
   if (exchange.body != nullptr && !exchange.spool) {
     replay = new (exchange.arena.allocate(sizeof(upstream::ReplayBody)))
@@ -94,6 +100,9 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     ++exchange.outcome.attempts;
     exchange.outcome.server = target.name();
     exchange.outcome.adapter = target.adapter_name();
+    // What cannot be sent is refused before a connection is taken (ADAPTERS E6).
+    const auto fits = target.check_fit(exchange);
+    if (!fits) co_return util::Failure(fits.error());
     target.count_pick(exchange);
     Used used = Used::none;
     const auto kind = fresh ? upstream::LeaseKind::fresh : upstream::LeaseKind::any;

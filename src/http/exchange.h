@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocols/cgi/variables.h"
 #include "protocols/message/arena.h"
 #include "protocols/message/head.h"
 #include "protocols/message/target.h"
@@ -85,9 +86,10 @@ struct Exchange {
   std::string_view forward_path;  // the path after the route's rewrite: what handlers and adapters use
   bool bare_prefix = false;       // the path is "/x" and the route "/x/*": files redirect to "/x/"
   message::HeaderList
-      forward_headers;           // what a server gets, Host and framing apart (forwarding.h); empty before proxying
-  BodySource* body = nullptr;    // the request body; nullptr when there is none. Owned by the session
-  std::unique_ptr<Spool> spool;  // keeps a request body that was taken in before a server was
+      forward_headers;  // what a server gets, Host and framing apart (forwarding.h); empty before proxying
+  const cgi::VariableList* variables = nullptr;  // the request as CGI-speaking servers get it; nullptr for others
+  BodySource* body = nullptr;                    // the request body; nullptr when there is none. Owned by the session
+  std::unique_ptr<Spool> spool;                  // keeps a request body that was taken in before a server was
   const ConnectionInfo* connection = nullptr;
   ClientIdentity client;
   std::string_view request_id;  // in the arena; empty until forwarding made one

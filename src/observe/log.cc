@@ -124,9 +124,10 @@ void write(Level level, fmt::string_view format, fmt::format_args args) noexcept
   }
 }
 
-void write_limited(Level level, std::string_view key, fmt::string_view format, fmt::format_args args) noexcept {
+void write_limited(Level level, std::string_view key, unsigned few, fmt::string_view format,
+                   fmt::format_args args) noexcept {
   try {
-    const auto held_back = state().limiter.admit(key);
+    const auto held_back = state().limiter.admit(key, RateLimiter::Clock::now(), few);
     if (!held_back) return;
     fmt::memory_buffer text;
     fmt::vformat_to(std::back_inserter(text), format, args);
@@ -172,16 +173,18 @@ std::uint64_t dropped() noexcept {
   return state().dropped_before + (state().pool ? state().pool->overrun_counter() : 0);
 }
 
-std::optional<std::uint64_t> RateLimiter::admit(std::string_view key, Clock::time_point now) {
+std::optional<std::uint64_t> RateLimiter::admit(std::string_view key, Clock::time_point now, unsigned few) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found != entries_.end()) {
     Entry& entry = found->second;
     if (now - entry.passed < interval_) {
+      if (entry.count++ < few) return 0;
       ++entry.held_back;
       return std::nullopt;
     }
     entry.passed = now;
+    entry.count = 1;
     return std::exchange(entry.held_back, 0);
   }
   if (entries_.size() >= kMaxKeys) {
@@ -191,7 +194,7 @@ std::optional<std::uint64_t> RateLimiter::admit(std::string_view key, Clock::tim
     }
     entries_.erase(oldest);
   }
-  entries_.emplace(key, Entry{now, 0});
+  entries_.emplace(key, Entry{.passed = now});
   return 0;
 }
 

@@ -37,8 +37,8 @@ void set_level(Level level) noexcept;
 // Lines that the full queue gave up since the process began.
 std::uint64_t dropped() noexcept;
 
-// Lets one event per key and interval pass and counts the rest. Knows at most kMaxKeys keys; the one longest silent is
-// forgotten.
+// Lets a few events (one unless told otherwise) per key and interval pass and counts the rest. Knows at most kMaxKeys
+// keys; the one longest silent is forgotten.
 class RateLimiter {
  public:
   using Clock = std::chrono::steady_clock;
@@ -46,11 +46,12 @@ class RateLimiter {
   explicit RateLimiter(Clock::duration interval) noexcept : interval_(interval) {}
 
   // How many events of `key` were held back since the last that passed; nullopt: hold this one back. Any thread.
-  std::optional<std::uint64_t> admit(std::string_view key, Clock::time_point now = Clock::now());
+  std::optional<std::uint64_t> admit(std::string_view key, Clock::time_point now = Clock::now(), unsigned few = 1);
 
  private:
   struct Entry {
-    Clock::time_point passed;
+    Clock::time_point passed;  // when the first of the interval did
+    unsigned count = 1;
     std::uint64_t held_back = 0;
   };
   const Clock::duration interval_;
@@ -64,8 +65,9 @@ inline bool enabled(Level level) noexcept {
   return level >= g_level.load(std::memory_order_relaxed);
 }
 void write(Level level, fmt::string_view format, fmt::format_args args) noexcept;
-// As write, once per key and 10 s; the next line tells how many were held back.
-void write_limited(Level level, std::string_view key, fmt::string_view format, fmt::format_args args) noexcept;
+// As write, `few` times per key and 10 s; the next line tells how many were held back.
+void write_limited(Level level, std::string_view key, unsigned few, fmt::string_view format,
+                   fmt::format_args args) noexcept;
 }  // namespace detail
 
 template <class... Args>
@@ -92,11 +94,18 @@ void info_limited(std::string_view key, fmt::format_string<Args...> format, Args
 }
 template <class... Args>
 void warn_limited(std::string_view key, fmt::format_string<Args...> format, Args&&... args) noexcept {
-  if (detail::enabled(Level::warn)) detail::write_limited(Level::warn, key, format, fmt::make_format_args(args...));
+  if (detail::enabled(Level::warn)) detail::write_limited(Level::warn, key, 1, format, fmt::make_format_args(args...));
+}
+// For what others say, in lines: a few of them are needed to understand it.
+template <class... Args>
+void warn_few(std::string_view key, unsigned few, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  if (detail::enabled(Level::warn))
+    detail::write_limited(Level::warn, key, few, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 void error_limited(std::string_view key, fmt::format_string<Args...> format, Args&&... args) noexcept {
-  if (detail::enabled(Level::error)) detail::write_limited(Level::error, key, format, fmt::make_format_args(args...));
+  if (detail::enabled(Level::error))
+    detail::write_limited(Level::error, key, 1, format, fmt::make_format_args(args...));
 }
 
 }  // namespace pontage::observe::log

@@ -11,7 +11,10 @@ Backend::Backend(const config::Backend& config, std::vector<std::shared_ptr<Back
                  std::size_t workers)
     : name_(config.name), config_(config), servers_(std::move(servers)) {
   config_.secret.clear();  // the servers have it; copies of secrets are not kept around
-  for (const auto& server : config.servers) weights_.push_back(server.weight);
+  for (const auto& server : config.servers) {
+    weights_.push_back(server.weight);
+    speaks_cgi_ = speaks_cgi_ || config::speaks_cgi(server.url.adapter);
+  }
   for (std::size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<PerWorker>());
 }
 

@@ -35,6 +35,8 @@ class Backend {
   const std::string& name() const noexcept { return name_; }
   const config::Backend& config() const noexcept { return config_; }
   const std::vector<std::shared_ptr<BackendServer>>& servers() const noexcept { return servers_; }
+  // Whether a server of it gets CGI variables.
+  bool speaks_cgi() const noexcept { return speaks_cgi_; }
 
   // Counts of the retry budget: retries may be at most a share of requests (ADAPTERS L12), never below 10 in stock.
   void note_request(unsigned worker) const noexcept;
@@ -52,6 +54,7 @@ class Backend {
   config::Backend config_;
   std::vector<std::shared_ptr<BackendServer>> servers_;
   std::vector<int> weights_;
+  bool speaks_cgi_ = false;
   std::vector<std::unique_ptr<PerWorker>> workers_;
 };
 

@@ -6,7 +6,6 @@
 #include "protocols/wire/ascii.h"
 #include "src/http/forwarding.h"
 #include "src/observe/log.h"
-#include "src/upstream/cgi_request.h"
 
 namespace pontage::upstream {
 
@@ -20,6 +19,8 @@ namespace {
 constexpr std::uint64_t kGatherMs = 4;
 constexpr std::size_t kGatherBytes = 12 * 1024;  // about what the session copies into one send
 constexpr std::size_t kGatherRoom = 512;
+constexpr std::uint64_t kLastWordsMs = 1000;  // between a whole body and the protocol's own end
+constexpr std::uint64_t kMostDiscarded = 1024 * 1024;
 constexpr std::size_t kMostBodyPiece = 65528;     // what a FastCGI record carries (F2)
 constexpr std::size_t kMostRequest = 256 * 1024;  // of variables; more than any limit on a head lets through
 constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
@@ -50,7 +51,8 @@ CgiConnection::CgiConnection(std::shared_ptr<BackendServer> server, std::unique_
 net::Task<util::Result<http::Response>> CgiConnection::round_trip(http::Exchange& exchange) {
   exchange_ = &exchange;
   server().refresh(settings_);
-  received_ = content_ = 0;
+  received_ = content_ = discarded_ = 0;
+  last_words_until_ = net::kNoDeadline;
   at_ = end_ = 0;
   rest_ = {};
   request_sent_ = ended_ = damaged_ = false;
@@ -75,14 +77,13 @@ net::Task<util::Result<http::Response>> CgiConnection::round_trip(http::Exchange
 }
 
 util::Result<std::span<const char>> CgiConnection::encode(http::Exchange& exchange) {
-  const auto variables = make_cgi_variables(exchange, *settings_);
-  if (!variables) return util::Failure(variables.error());
-  const std::size_t room = request_room(*variables) + body_end().size();
+  const cgi::VariableList& variables = *exchange.variables;
+  const std::size_t room = request_room(variables) + body_end().size();
   if (room > kMostRequest) return util::fail(ErrorKind::limit, Source::gateway, "variables");
   if (room <= net::ChunkPool::kChunk) out_ = reactor().chunks().take();
   if (room <= net::ChunkPool::kChunk && !out_) return util::fail(ErrorKind::overload, Source::gateway, "buffers");
   wire::Sink sink(out_ ? out_.span() : exchange.arena.chars(room));
-  if (const auto encoded = encode_request(sink, *variables); !encoded) return util::Failure(encoded.error());
+  if (const auto encoded = encode_request(sink, variables); !encoded) return util::Failure(encoded.error());
   if (exchange.body == nullptr) sink.append(body_end());
   request_bytes_ = sink.size();
   return std::span<const char>(sink.view());
@@ -239,12 +240,15 @@ net::Task<util::Result<void>> CgiConnection::read_head(message::ResponseHead& he
   }
 }
 
-// Whether the client has everything, and the server was not cut off in its last words.
+bool CgiConnection::body_complete() const noexcept {
+  return framing_.kind == BodyKind::none || (framing_.kind == BodyKind::exact && content_ == framing_.length);
+}
+
+// Whether the client has everything, and the server was not cut off in its last words: those are waited for, but not
+// longer than kLastWordsMs, and not behind a body that nobody gets.
 bool CgiConnection::nothing_follows() const noexcept {
   if (ended_ && rest_.empty()) return true;
-  const bool complete =
-      framing_.kind == BodyKind::none || (framing_.kind == BodyKind::exact && content_ == framing_.length);
-  return complete && (damaged_ || !says_end());
+  return body_complete() && (damaged_ || !says_end());
 }
 
 util::Result<void> CgiConnection::take_ready(BodyBatch& batch, std::size_t budget) {
@@ -257,6 +261,11 @@ util::Result<void> CgiConnection::take_ready(BodyBatch& batch, std::size_t budge
       size = std::min(size, framing_.length - content_);
       // More than it said: the rest is thrown away with the connection (ADAPTERS X10).
       if (size == 0) damaged_ = true;
+    }
+    // A body behind a 204 or the like: the connection goes with it, for it may have no end (ADAPTERS X11).
+    if (framing_.kind == BodyKind::none) {
+      discarded_ += size;
+      if (!keeps_open() || discarded_ > kMostDiscarded) damaged_ = true;
     }
     if (framing_.kind == BodyKind::none || size == 0) {
       rest_ = {};
@@ -273,9 +282,7 @@ util::Result<void> CgiConnection::take_ready(BodyBatch& batch, std::size_t budge
 // What the end of the stream, or a failure to read, means for the body.
 util::Result<void> CgiConnection::end_of_stream(const util::Result<bool>& more) {
   damaged_ = true;
-  const bool complete =
-      framing_.kind == BodyKind::none || (framing_.kind == BodyKind::exact && content_ == framing_.length);
-  if (complete) return {};
+  if (body_complete()) return {};
   if (!more) return util::Failure(more.error());
   if (framing_.kind == BodyKind::until_close && ends_with_stream()) {
     ended_ = true;
@@ -295,15 +302,14 @@ net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t 
     if (!rest_.empty()) break;  // the budget ended before it
     // With pieces in hand, or a head that waits, only a moment is spent on gathering.
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
-    if (framing_.kind == BodyKind::none && stream_->maybe_readable()) {  // discarding: others have their turn meanwhile
-      net::Yield others_first;
-      const auto yielded = co_await others_first;
-      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "receive");
-    }
     const std::size_t keep = batch.count > 0 ? end_ : 0;
-    const net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
-    const auto wait_for = gathering ? http::Patience::none : http::Patience::wait;
-    const auto more = co_await fill(keep, deadline, wait_for);
+    net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
+    if (body_complete()) {
+      if (last_words_until_ == net::kNoDeadline) last_words_until_ = reactor().after(kLastWordsMs);
+      deadline = std::min(deadline, last_words_until_);
+    }
+    const auto impatient = gathering || body_complete() ? http::Patience::none : http::Patience::wait;
+    const auto more = co_await fill(keep, deadline, impatient);
     if (!more && gathering && more.error().kind == ErrorKind::timeout) break;
     if (more && *more) continue;
     const auto ended = end_of_stream(more);

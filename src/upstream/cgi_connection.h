@@ -73,6 +73,7 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   util::Result<void> take_ready(http::BodyBatch& batch, std::size_t budget);
   util::Result<void> end_of_stream(const util::Result<bool>& more);
   util::Failure no_answer(const util::Result<bool>& more);
+  bool body_complete() const noexcept;
   bool nothing_follows() const noexcept;
 
   std::shared_ptr<const ServerSettings> settings_;
@@ -82,9 +83,11 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   net::Chunk in_;   // read and not unwrapped yet: in_[at_, end_)
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  std::string_view rest_;       // output not handed on yet; a view of in_
-  std::uint64_t received_ = 0;  // bytes of this response, wrapping included
-  std::uint64_t content_ = 0;   // bytes of its body
+  std::string_view rest_;        // output not handed on yet; a view of in_
+  std::uint64_t received_ = 0;   // bytes of this response, wrapping included
+  std::uint64_t content_ = 0;    // bytes of its body
+  std::uint64_t discarded_ = 0;  // of a body that nobody gets
+  net::Deadline last_words_until_ = net::kNoDeadline;
   std::size_t request_bytes_ = 0;
   message::BodyFraming framing_;
   bool request_sent_ = false;

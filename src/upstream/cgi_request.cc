@@ -56,14 +56,13 @@ bool is_carried_apart(const message::Header& field) noexcept {
          field.id == HeaderId::x_forwarded_port || field.id == HeaderId::x_forwarded_proto;
 }
 
-util::Result<cgi::VariableList> make_cgi_variables(http::Exchange& exchange, const ServerSettings& settings) {
+util::Result<const cgi::VariableList*> make_cgi_variables(http::Exchange& exchange, const config::CgiMapping& mapping) {
   const message::RequestHead& request = exchange.request;
   if (exchange.body != nullptr && request.body.kind != BodyKind::exact) {
     return util::fail(ErrorKind::length_required, Source::client, "request_buffering is off");
   }
   const bool asterisk = request.target.form == message::TargetForm::asterisk;
-  const auto script =
-      find_script(asterisk ? std::string_view("/") : exchange.forward_path, settings.cgi, exchange.arena);
+  const auto script = find_script(asterisk ? std::string_view("/") : exchange.forward_path, mapping, exchange.arena);
   if (!script) return malformed("a line end or NUL in the path");
   const auto headers = field_list(exchange);
   const std::string_view host = request.host.empty() ? std::string_view(exchange.connection->local_ip) : request.host;
@@ -74,15 +73,15 @@ util::Result<cgi::VariableList> make_cgi_variables(http::Exchange& exchange, con
                                    .script_name = script->script_name,
                                    .path_info = script->path_info,
                                    .script_filename = script->script_filename,
-                                   .document_root = settings.cgi.document_root,
+                                   .document_root = mapping.document_root,
                                    .server_name = host,
                                    .server_addr = exchange.connection->local_ip,
                                    .server_port = exchange.client.port,
                                    .remote_addr = exchange.client.ip,
                                    .remote_port = exchange.connection->peer.port(),
                                    .is_tls = exchange.client.scheme == "https",
-                                   .configured = in_arena<cgi::Variable>(settings.cgi.params, exchange.arena),
-                                   .underscored = in_arena<std::string_view>(settings.cgi.underscored, exchange.arena)},
+                                   .configured = in_arena<cgi::Variable>(mapping.params, exchange.arena),
+                                   .underscored = in_arena<std::string_view>(mapping.underscored, exchange.arena)},
                                   exchange.arena);
   if (!list) {
     const bool conflict = list.error().reason == cgi::Refusal::Reason::conflict;
@@ -93,7 +92,7 @@ util::Result<cgi::VariableList> make_cgi_variables(http::Exchange& exchange, con
                                "route {}: {} fields with `_` in their names were left out; see `underscored`",
                                exchange.outcome.route, list->underscored_dropped);
   }
-  return std::move(*list);
+  return exchange.arena.make<cgi::VariableList>(*list);
 }
 
 }  // namespace pontage::upstream

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "protocols/cgi/variables.h"
+#include "src/config/config.h"
 #include "src/http/exchange.h"
-#include "src/upstream/server.h"
 
 namespace pontage::upstream {
 
 // Errors are the client's: a path or field that cannot be a variable is 400, a body of unknown length 411 (F12). The
-// texts live as long as the exchange and `settings`.
-util::Result<cgi::VariableList> make_cgi_variables(http::Exchange& exchange, const ServerSettings& settings);
+// list and its texts live as long as the exchange and `mapping`.
+util::Result<const cgi::VariableList*> make_cgi_variables(http::Exchange& exchange, const config::CgiMapping& mapping);
 
 // Fields that say what the protocol says in places of its own, so that a server gets it once: X-Forwarded-For, -Host,
 // -Port and -Proto.

@@ -15,6 +15,8 @@ using util::Source;
 namespace {
 
 constexpr std::size_t kMostLine = 2048;  // of STDERR, bytes
+constexpr unsigned kLinesKept = 20;      // of STDERR, per server and 10 s
+constexpr std::size_t kLengths = 8;      // in front of a pair, at most
 
 // The empty STDIN record; always the same bytes.
 std::string_view stdin_end() noexcept {
@@ -27,16 +29,21 @@ std::string_view stdin_end() noexcept {
   return {record.data(), record.size()};
 }
 
-util::Failure refused(ProtocolStatus status) {
-  // It says that it did not begin: another server may (F6).
-  if (status == ProtocolStatus::overloaded) {
+enum class Begun : std::uint8_t { no, yes };
+
+util::Failure refused(ProtocolStatus status, Begun begun) {
+  // It says that it did not begin: another server may (F6). Not when it had begun nevertheless.
+  if (status == ProtocolStatus::overloaded && begun == Begun::no) {
     return util::Failure(util::Error{.kind = ErrorKind::overload,
                                      .source = Source::server,
                                      .retry = util::RetryClass::not_sent,
                                      .detail = "FCGI_OVERLOADED"});
   }
-  return util::fail(ErrorKind::protocol, Source::server,
-                    status == ProtocolStatus::unknown_role ? "FCGI_UNKNOWN_ROLE" : "FCGI_CANT_MPX_CONN");
+  switch (status) {
+    case ProtocolStatus::overloaded: return util::fail(ErrorKind::protocol, Source::server, "late FCGI_OVERLOADED");
+    case ProtocolStatus::unknown_role: return util::fail(ErrorKind::protocol, Source::server, "FCGI_UNKNOWN_ROLE");
+    default: return util::fail(ErrorKind::protocol, Source::server, "FCGI_CANT_MPX_CONN");
+  }
 }
 
 }  // namespace
@@ -44,6 +51,7 @@ util::Failure refused(ProtocolStatus status) {
 void FastCgiConnection::begin() {
   decoder_.reset();
   line_.clear();
+  begun_ = false;
   keep_ = settings().keep_alive;
 }
 
@@ -56,10 +64,19 @@ util::Result<void> FastCgiConnection::encode_request(wire::Sink& sink, const cgi
   const auto encoded = fastcgi::encode_request(sink, variables, keep);
   const auto* script = variables.find("SCRIPT_FILENAME");
   script_ = script != nullptr ? script->value : std::string_view("none");
-  if (encoded) return {};
-  observe::log::warn_limited("fastcgi-431", "backend {} server {}: {} has {} bytes, more than a FastCGI record holds",
-                             server().backend(), server().name(), encoded.error().name, encoded.error().size);
-  return util::fail(ErrorKind::limit, Source::gateway, "variable larger than a record");
+  if (!encoded) return util::fail(ErrorKind::limit, Source::gateway, "variable larger than a record");
+  return {};
+}
+
+util::Result<void> FastCgiConnection::check_fit(const cgi::VariableList& variables, const BackendServer& server) {
+  for (const auto& variable : variables) {
+    const std::size_t size = variable.name.size() + variable.value.size();
+    if (size + kLengths <= fastcgi::kMostContent) continue;
+    observe::log::warn_limited("fastcgi-431", "backend {} server {}: {} has {} bytes, more than a FastCGI record holds",
+                               server.backend(), server.name(), variable.name, size);
+    return util::fail(ErrorKind::limit, Source::gateway, "variable larger than a record");
+  }
+  return {};
 }
 
 std::string_view FastCgiConnection::body_header(std::size_t bytes) {
@@ -82,11 +99,15 @@ util::Result<CgiConnection::Unwrapped> FastCgiConnection::unwrap(std::string_vie
   Unwrapped out{.consumed = step->consumed};
   switch (step->event) {
     case ResponseEvent::need_more: break;
-    case ResponseEvent::output: out.output = step->data; break;
+    case ResponseEvent::output:
+      begun_ = true;
+      out.output = step->data;
+      break;
     case ResponseEvent::error_text: log_error_text(step->data); break;
     case ResponseEvent::end:
       log_line();
-      if (step->protocol_status != ProtocolStatus::request_complete) return refused(step->protocol_status);
+      if (step->protocol_status != ProtocolStatus::request_complete)
+        return refused(step->protocol_status, begun_ ? Begun::yes : Begun::no);
       out.ended = true;
       break;
   }
@@ -118,8 +139,9 @@ void FastCgiConnection::log_line() {
   if (!line_.empty()) {
     // What PHP means by it is the file, which it does not name (ADAPTERS P31).
     const bool which = line_.find("rimary script unknown") != std::string::npos;
-    observe::log::warn_limited("stderr " + server().name(), "backend {} server {} says: {}{}{}", server().backend(),
-                               server().name(), line_, which ? "; SCRIPT_FILENAME is " : "", which ? script_ : "");
+    observe::log::warn_few("stderr " + server().name(), kLinesKept, "backend {} server {} says: {}{}{}",
+                           server().backend(), server().name(), line_, which ? "; SCRIPT_FILENAME is " : "",
+                           which ? script_ : "");
   }
   line_.clear();
 }

@@ -16,6 +16,9 @@ class FastCgiConnection final : public CgiConnection {
   FastCgiConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream)
       : CgiConnection(std::move(server), std::move(stream)) {}
 
+  // Whether each variable fits into a record. The error is a limit: 431; the log names the variable.
+  static util::Result<void> check_fit(const cgi::VariableList& variables, const BackendServer& server);
+
  private:
   void begin() override;
   std::size_t request_room(const cgi::VariableList& variables) const override;
@@ -36,6 +39,7 @@ class FastCgiConnection final : public CgiConnection {
   std::string line_;         // of STDERR, so far
   std::string_view script_;  // SCRIPT_FILENAME as sent; lives as long as the exchange
   bool keep_ = false;        // what this request asked for
+  bool begun_ = false;       // output has come
 };
 
 }  // namespace pontage::upstream

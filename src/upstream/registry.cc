@@ -25,7 +25,6 @@ std::shared_ptr<BackendServer> Registry::server_for(const config::Config& config
                           .weight = server.weight,
                           .secret = backend.secret,
                           .packet_size = backend.packet_size,
-                          .cgi = backend.cgi,
                           .keep_alive = backend.keep_alive,
                           .max_vars = backend.max_vars,
                           .timeouts = backend.timeouts,

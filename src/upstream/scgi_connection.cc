@@ -20,11 +20,18 @@ util::Result<void> ScgiConnection::encode_request(wire::Sink& sink, const cgi::V
     scgi::encode_request(sink, variables);
     return {};
   }
-  const auto encoded = uwsgi::encode_request(sink, variables, settings().max_vars);
-  if (encoded) return {};
+  const auto encoded = uwsgi::encode_request(sink, variables, uwsgi::kMostBlock);
+  if (!encoded) return util::fail(util::ErrorKind::limit, util::Source::gateway, "max_vars");
+  return {};
+}
+
+util::Result<void> ScgiConnection::check_fit(const cgi::VariableList& variables, const BackendServer& server,
+                                             std::uint64_t most) {
+  const std::size_t size = uwsgi::block_size(variables);
+  if (size <= most) return {};
   observe::log::warn_limited("uwsgi-431",
                              "backend {} server {}: the variables of a request have {} bytes, max_vars is {}",
-                             server().backend(), server().name(), encoded.error().size, settings().max_vars);
+                             server.backend(), server.name(), size, most);
   return util::fail(util::ErrorKind::limit, util::Source::gateway, "max_vars");
 }
 

@@ -14,6 +14,11 @@ class ScgiConnection final : public CgiConnection {
   ScgiConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream, BlockEncoding encoding)
       : CgiConnection(std::move(server), std::move(stream)), encoding_(encoding) {}
 
+  // Whether uwsgi's block holds the variables: at most `most` bytes. The error is a limit: 431; the log says both
+  // sizes.
+  static util::Result<void> check_fit(const cgi::VariableList& variables, const BackendServer& server,
+                                      std::uint64_t most);
+
  private:
   std::size_t request_room(const cgi::VariableList& variables) const override;
   util::Result<void> encode_request(wire::Sink& sink, const cgi::VariableList& variables) override;

@@ -1,5 +1,7 @@
 #include "src/upstream/script_path.h"
 
+#include <algorithm>
+
 #include "protocols/wire/ascii.h"
 
 namespace pontage::upstream {
@@ -14,21 +16,35 @@ int hex_value(char c) noexcept {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// The bytes that the escapes stand for; nullopt for a CR, LF or NUL. A canonical path has no malformed escape.
+bool has_dot_segment(std::string_view path) noexcept {
+  for (auto at = path.find("/."); at != std::string_view::npos; at = path.find("/.", at + 1)) {
+    auto rest = path.substr(at + 2);
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+    if (rest.empty() || rest.front() == '/') return true;
+  }
+  return false;
+}
+
+// The bytes that the escapes stand for; nullopt for a CR, LF or NUL. A canonical path has no malformed escape, and no
+// dot segment but one that an escaped slash hid: refused too, for it would leave the document root, or the route.
 std::optional<std::string_view> decode(std::string_view path, Arena& arena) {
   if (path.find('%') == std::string_view::npos) return path;
   const auto room = arena.chars(path.size());
   std::size_t to = 0;
+  bool hidden_slash = false;
   for (std::size_t i = 0; i < path.size(); ++i) {
     char c = path[i];
     if (c == '%' && i + 2 < path.size()) {
       c = static_cast<char>(hex_value(path[i + 1]) * 16 + hex_value(path[i + 2]));
       i += 2;
       if (c == '\r' || c == '\n' || c == '\0') return std::nullopt;
+      hidden_slash |= c == '/';
     }
     room[to++] = c;
   }
-  return std::string_view(room.data(), to);
+  const std::string_view decoded(room.data(), to);
+  if (hidden_slash && has_dot_segment(decoded)) return std::nullopt;
+  return decoded;
 }
 
 // Where the script's name ends: behind the first extension that a slash or the path's end follows. The bytes are

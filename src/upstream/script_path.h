@@ -16,8 +16,8 @@ struct ScriptPath {
   std::string_view script_filename;  // empty: the server is an application, not a tree of scripts
 };
 
-// `path` is a canonical path, still %-encoded. nullopt when it holds an encoded CR, LF or NUL (CVE-2019-11043): 400.
-// The texts are in `arena`, or views of `path` and `mapping`.
+// `path` is a canonical path, still %-encoded. nullopt when it holds an encoded CR, LF or NUL (CVE-2019-11043), or when
+// an encoded slash hides a "." or ".." segment: 400. The texts are in `arena`, or views of `path` and `mapping`.
 std::optional<ScriptPath> find_script(std::string_view path, const config::CgiMapping& mapping, message::Arena& arena);
 
 }  // namespace pontage::upstream

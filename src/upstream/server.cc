@@ -192,6 +192,18 @@ void BackendServer::note_stale() noexcept {
   stale_.fetch_add(1, std::memory_order_relaxed);
 }
 
+util::Result<void> BackendServer::check_fit(const http::Exchange& exchange) const {
+  switch (adapter_) {
+    case config::Adapter::http:
+    case config::Adapter::ajp:
+    case config::Adapter::scgi: return {};
+    case config::Adapter::fastcgi: return FastCgiConnection::check_fit(*exchange.variables, *this);
+    case config::Adapter::uwsgi:
+      return ScgiConnection::check_fit(*exchange.variables, *this, this->settings()->max_vars);
+  }
+  return {};
+}
+
 std::string_view BackendServer::adapter_name() const noexcept {
   return config::to_string(adapter_);
 }

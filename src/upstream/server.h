@@ -25,7 +25,6 @@ struct ServerSettings {
   int weight = 1;
   std::string secret;
   std::size_t packet_size = 8192;
-  config::CgiMapping cgi;
   bool keep_alive = false;       // FastCGI
   std::size_t max_vars = 65535;  // uwsgi, bytes
   config::Backend::Timeouts timeouts;
@@ -70,6 +69,9 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   // The server closed an idle connection. On its worker's thread.
   void note_stale() noexcept;
 
+  // Whether the request can be put into the adapter's words at all; else 431, and the log names what is too large.
+  // The adapters whose requests are made of exchange.variables are asked; the others refuse while they encode.
+  util::Result<void> check_fit(const http::Exchange& exchange) const;
   // Metric label of the adapter.
   std::string_view adapter_name() const noexcept;
   void count_pick(http::Exchange& exchange) const noexcept;

@@ -22,13 +22,13 @@ enum class ErrorKind : std::uint8_t {
   limit,       // legal, but over a limit: see decode or detail
   queue_full,
   queue_timeout,
-  no_server,    // every server is down, or there is none
-  too_large,    // body over its limit
+  no_server,        // every server is down, or there is none
+  too_large,        // body over its limit
   length_required,  // a body whose length must be known beforehand
-  too_slow,     // body under the minimum rate
-  unsupported,  // legal, but not served: CONNECT, Upgrade over AJP
-  overload,     // out of descriptors or memory
-  io,           // any other system error
+  too_slow,         // body under the minimum rate
+  unsupported,      // legal, but not served: CONNECT, Upgrade over AJP
+  overload,         // out of descriptors or memory
+  io,               // any other system error
 };
 
 enum class Source : std::uint8_t { client, server, gateway };

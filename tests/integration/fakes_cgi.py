@@ -16,7 +16,7 @@ class Aborted(EOFError):
 
 
 class CgiRequest:
-    """`pairs` as they came, `vars` by name, `body` once it was read; `keep` and `params` (their records' sizes): FastCGI."""
+    """`pairs` as they came, `vars` by name, `body` once it was read. FastCGI: `keep`, `params` (the records' sizes)."""
 
     def __init__(self, pairs, raw=b"", keep=False, params=()):
         self.pairs, self.raw, self.keep, self.params = pairs, raw, keep, list(params)
@@ -60,7 +60,8 @@ def end_request(status=0, app=0, padding=0):
 
 def fcgi_answer(cgi, padding=0, size=65535, last=True):
     pieces = (cgi[i:i + size] for i in range(0, len(cgi), size))
-    return b"".join(stdout(p, padding) for p in pieces) + (stdout(b"", padding) if last else b"") + end_request(0, 0, padding)
+    empty = stdout(b"", padding) if last else b""
+    return b"".join(stdout(p, padding) for p in pieces) + empty + end_request(0, 0, padding)
 
 
 class CgiConnection(Connection):
@@ -89,6 +90,8 @@ class FastCgiConnection(CgiConnection):
     def read_head(self):
         """BEGIN_REQUEST and PARAMS, in this order and nothing between."""
         kind, content, raw = self.read_record()
+        if kind == ABORT:  # of the request before, whose answer the gateway did not want to its end
+            raise Aborted
         assert kind == BEGIN and len(content) == 8, f"no BEGIN_REQUEST: {raw!r}"
         assert content[:2] == b"\0\1" and content[2] in (0, 1) and content[3:] == bytes(5), content
         keep, pairs, sizes = content[2] == 1, [], []
@@ -192,8 +195,8 @@ def info(connection, request):
 class FakeCgi(FakeServer):
     """Gives each request to an app, `app(connection, request)`, which has to read the body itself.
 
-    The app is the one given, or the one that `serve` gave the path's first segment to. When it returns, the connection is
-    closed, unless the request asked to keep it: then the next one is read. A FastCGI server waits for the gateway to close.
+    The app is the one given, or the one that `serve` gave the path's first segment to. When it returns, the connection
+    is closed, unless the request asked to keep it: then the next one is read. A FastCGI server lets the gateway close.
     """
 
     def __init__(self, app=info):

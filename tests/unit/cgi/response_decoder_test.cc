@@ -59,9 +59,9 @@ TEST(CgiResponse, MalformedStatusIsRefused) {
   }
 }
 
-TEST(CgiResponse, ConnectionFieldsAndStatusAreGone) {
+TEST(CgiResponse, FramingAndStatusFieldsAreGone) {
   Reader r;
-  ASSERT_EQ(r.read("Status: 200\nConnection: close\nTransfer-Encoding: chunked\nKeep-Alive: 1\nSet-Cookie: a\n"
+  ASSERT_EQ(r.read("Status: 200\nTransfer-Encoding: chunked\nSet-Cookie: a\n"
                    "Set-Cookie: b\n\n"),
             200);
   EXPECT_EQ(r.head.headers.size(), 2U);

@@ -130,6 +130,10 @@ TEST(LogLimiter, LetsOnePassPerKeyAndIntervalAndCountsTheRest) {
   EXPECT_EQ(limiter.admit("a", now + std::chrono::seconds(1)), std::nullopt);
   EXPECT_EQ(limiter.admit("a", now + std::chrono::seconds(9)), std::nullopt);
   EXPECT_EQ(limiter.admit("a", now + std::chrono::seconds(10)), 2U);
+  EXPECT_EQ(limiter.admit("few", now, 2), 0U);
+  EXPECT_EQ(limiter.admit("few", now, 2), 0U);
+  EXPECT_EQ(limiter.admit("few", now, 2), std::nullopt);
+  EXPECT_EQ(limiter.admit("few", now + std::chrono::seconds(10), 2), 1U);
   EXPECT_EQ(limiter.admit("a", now + std::chrono::seconds(30)), 0U);
 }
 
