@@ -73,7 +73,7 @@ struct Variable {
 
 // How a request becomes CGI variables, for fastcgi, scgi and uwsgi.
 struct CgiMapping {
-  std::string document_root;                    // as the server sees it; empty: an application, not a tree of scripts
+  std::string document_root{};                  // as the server sees it; empty: an application, not a tree of scripts
   std::string index = "index.php";              // the script of a folder, and of a path that names none
   std::vector<std::string> extensions{".php"};  // what a script's name ends in
   std::string script;                           // the one script of every request; empty: by the path

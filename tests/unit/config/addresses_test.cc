@@ -39,7 +39,9 @@ TEST(ServerUrls, ListsTheKnownSchemes) {
   for (const auto* text : {"fcgi://app", "app:8080", "app", "", "://", "10.0.0.1:80", "https://app"}) {
     const auto url = parse_server_url(text);
     ASSERT_FALSE(url) << text;
-    EXPECT_NE(url.error().find("http://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path"), std::string::npos) << text;
+    EXPECT_NE(url.error().find("http://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path"),
+              std::string::npos)
+        << text;
   }
 }
 

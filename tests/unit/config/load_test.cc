@@ -82,7 +82,8 @@ TEST(Load, StickyCookieNamesThePathParameter) {
 }
 
 TEST(Load, RoundsPacketSizeUp) {
-  EXPECT_EQ(good(with_backend("    servers: [ajp://127.0.0.1]\n    packet_size: 9000B")).backends[0].packet_size, 9216U);
+  EXPECT_EQ(good(with_backend("    servers: [ajp://127.0.0.1]\n    packet_size: 9000B")).backends[0].packet_size,
+            9216U);
 }
 
 TEST(Load, RouteLevelMatchersEqualThoseBelowMatch) {

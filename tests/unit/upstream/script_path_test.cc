@@ -3,6 +3,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -41,8 +42,27 @@ void expect(const CgiMapping& mapping, const std::vector<Row>& rows) {
   for (const auto& row : rows) EXPECT_EQ(found(row.path, mapping), row.want) << row.path;
 }
 
-CgiMapping tree() {
-  return {.document_root = "/srv/www"};
+CgiMapping tree(std::string root = "/srv/www") {
+  CgiMapping mapping;
+  mapping.document_root = std::move(root);
+  return mapping;
+}
+
+CgiMapping tree_of(std::vector<std::string> extensions) {
+  CgiMapping mapping = tree("/w");
+  mapping.extensions = std::move(extensions);
+  return mapping;
+}
+
+CgiMapping one_script(std::string script, std::string root = {}, std::string name = {}) {
+  CgiMapping mapping = tree(std::move(root));
+  mapping.script = std::move(script);
+  mapping.script_name = std::move(name);
+  return mapping;
+}
+
+CgiMapping mounted(std::string name) {
+  return one_script({}, {}, std::move(name));
 }
 
 TEST(ScriptPath, ScriptEndsBehindItsExtensionAtTheEndOrBeforeASlash) {
@@ -106,11 +126,8 @@ TEST(ScriptPath, LettersBeyondAsciiDoNotMoveTheBorder) {
 
 // CVE-2019-11043 began with a line end that the search for PATH_INFO stopped at.
 TEST(ScriptPath, EncodedLineEndsAndNulAreRefusedEverywhere) {
-  const std::vector<CgiMapping> mappings{tree(),
-                                         {.document_root = "/srv/www", .script = "app.php"},
-                                         {.script = "/srv/app.py"},
-                                         {.script_name = "/app"},
-                                         {}};
+  const std::vector<CgiMapping> mappings{
+      tree(), one_script("app.php", "/srv/www"), one_script("/srv/app.py"), mounted("/app"), {}};
   for (const auto* escape : {"%0A", "%0D", "%00"}) {
     for (const auto* path : {"/*", "/a*.php", "/a.php*", "/a.php/*", "/a.php/b*c", "/app*/x", "/*/"}) {
       std::string text = path;
@@ -124,7 +141,7 @@ TEST(ScriptPath, EncodedLineEndsAndNulAreRefusedEverywhere) {
 
 // Routes see one segment where a script's folder would be left: with `encoded_slash: allow` no other check is made.
 TEST(ScriptPath, EncodedSlashesCannotHideDotSegments) {
-  const std::vector<CgiMapping> mappings{tree(), {.script = "/srv/app.py"}, {.script_name = "/app"}, {}};
+  const std::vector<CgiMapping> mappings{tree(), one_script("/srv/app.py"), mounted("/app"), {}};
   for (const auto* path : {"/a%2F..%2F..%2Fetc%2Fx.php", "/..%2Fx.php", "/a/..%2Fx.php", "/a%2F../x.php", "/a%2F..",
                            "/.%2Fx.php", "/a%2F.", "/a.php%2F..%2Fb.php", "/app/x%2F..%2F..%2Fprivate"}) {
     for (const auto& mapping : mappings) EXPECT_EQ(found(path, mapping), kRefused) << path;
@@ -142,14 +159,16 @@ TEST(ScriptPath, FoldersGetTheirIndexAndOtherPathsTheFrontController) {
                   {"/d", {"/index.php", "", "/srv/www/index.php"}},
                   {"/blog/2024", {"/index.php", "", "/srv/www/index.php"}},
                   {"/d/logo.png", {"/index.php", "", "/srv/www/index.php"}}});
-  expect({.document_root = "/srv/www", .index = "app.cgi"}, {{"/", {"/app.cgi", "", "/srv/www/app.cgi"}},
-                                                             {"/d/", {"/d/app.cgi", "", "/srv/www/d/app.cgi"}},
-                                                             {"/d", {"/app.cgi", "", "/srv/www/app.cgi"}}});
+  CgiMapping other = tree();
+  other.index = "app.cgi";
+  expect(other, {{"/", {"/app.cgi", "", "/srv/www/app.cgi"}},
+                 {"/d/", {"/d/app.cgi", "", "/srv/www/d/app.cgi"}},
+                 {"/d", {"/app.cgi", "", "/srv/www/app.cgi"}}});
 }
 
 TEST(ScriptPath, OfSeveralExtensionsTheOneThatComesFirstInThePathWins) {
-  const CgiMapping forward{.document_root = "/w", .extensions = {".php", ".phtml", ".tar.php"}};
-  const CgiMapping backward{.document_root = "/w", .extensions = {".tar.php", ".phtml", ".php"}};
+  const auto forward = tree_of({".php", ".phtml", ".tar.php"});
+  const auto backward = tree_of({".tar.php", ".phtml", ".php"});
   for (const auto& mapping : {forward, backward}) {
     expect(mapping, {{"/a.php/b.phtml", {"/a.php", "/b.phtml", "/w/a.php"}},
                      {"/a.phtml/b.php", {"/a.phtml", "/b.php", "/w/a.phtml"}},
@@ -158,41 +177,37 @@ TEST(ScriptPath, OfSeveralExtensionsTheOneThatComesFirstInThePathWins) {
                      {"/.tar.php/b", {"/.tar.php", "/b", "/w/.tar.php"}},
                      {"/a.pl", {"/index.php", "", "/w/index.php"}}});
   }
-  expect({.document_root = "/w", .extensions = {".cgi"}},
-         {{"/a.php/b.cgi/c", {"/a.php/b.cgi", "/c", "/w/a.php/b.cgi"}}});
+  expect(tree_of({".cgi"}), {{"/a.php/b.cgi/c", {"/a.php/b.cgi", "/c", "/w/a.php/b.cgi"}}});
 }
 
 TEST(ScriptPath, OneAbsoluteScriptGetsEveryPathAsPathInfo) {
-  const CgiMapping bare{.script = "/srv/app.py"};
-  expect(bare, {{"/", {"", "/", "/srv/app.py"}},
-                {"/x.php/y", {"", "/x.php/y", "/srv/app.py"}},
-                {"/a%20b", {"", "/a b", "/srv/app.py"}},
-                {"//x//y", {"", "/x//y", "/srv/app.py"}}});
-  const CgiMapping rooted{.document_root = "/srv/www", .script = "/srv/app.py", .script_name = "/run"};
-  expect(rooted, {{"/x", {"/run", "/x", "/srv/app.py"}}});
+  expect(one_script("/srv/app.py"), {{"/", {"", "/", "/srv/app.py"}},
+                                     {"/x.php/y", {"", "/x.php/y", "/srv/app.py"}},
+                                     {"/a%20b", {"", "/a b", "/srv/app.py"}},
+                                     {"//x//y", {"", "/x//y", "/srv/app.py"}}});
+  expect(one_script("/srv/app.py", "/srv/www", "/run"), {{"/x", {"/run", "/x", "/srv/app.py"}}});
 }
 
 TEST(ScriptPath, OneRelativeScriptIsBelowTheDocumentRoot) {
-  const CgiMapping mapping{.document_root = "/srv/www", .script = "sub/app.php"};
-  expect(mapping, {{"/", {"/sub/app.php", "/", "/srv/www/sub/app.php"}},
-                   {"/x.php/y", {"/sub/app.php", "/x.php/y", "/srv/www/sub/app.php"}},
-                   {"///x", {"/sub/app.php", "/x", "/srv/www/sub/app.php"}}});
+  expect(one_script("sub/app.php", "/srv/www"), {{"/", {"/sub/app.php", "/", "/srv/www/sub/app.php"}},
+                                                 {"/x.php/y", {"/sub/app.php", "/x.php/y", "/srv/www/sub/app.php"}},
+                                                 {"///x", {"/sub/app.php", "/x", "/srv/www/sub/app.php"}}});
 }
 
 TEST(ScriptPath, AMountIsScriptNameOfItselfAndOfWhatIsBelow) {
-  expect({.script_name = "/app"}, {{"/app", {"/app", "", ""}},
-                                   {"/app/", {"/app", "/", ""}},
-                                   {"/app/x.php/y", {"/app", "/x.php/y", ""}},
-                                   {"/%61pp%2Fx", {"/app", "/x", ""}},
-                                   {"/app//x", {"/app", "/x", ""}},
-                                   {"/appx", {"", "/appx", ""}},
-                                   {"/appx/y", {"", "/appx/y", ""}},
-                                   {"/app.php", {"", "/app.php", ""}},
-                                   {"/APP/x", {"", "/APP/x", ""}},
-                                   {"/ap", {"", "/ap", ""}},
-                                   {"/x/app/y", {"", "/x/app/y", ""}},
-                                   {"/", {"", "/", ""}}});
-  expect({.script_name = "/a/b"}, {{"/a/b/c", {"/a/b", "/c", ""}}, {"/a/c", {"", "/a/c", ""}}});
+  expect(mounted("/app"), {{"/app", {"/app", "", ""}},
+                           {"/app/", {"/app", "/", ""}},
+                           {"/app/x.php/y", {"/app", "/x.php/y", ""}},
+                           {"/%61pp%2Fx", {"/app", "/x", ""}},
+                           {"/app//x", {"/app", "/x", ""}},
+                           {"/appx", {"", "/appx", ""}},
+                           {"/appx/y", {"", "/appx/y", ""}},
+                           {"/app.php", {"", "/app.php", ""}},
+                           {"/APP/x", {"", "/APP/x", ""}},
+                           {"/ap", {"", "/ap", ""}},
+                           {"/x/app/y", {"", "/x/app/y", ""}},
+                           {"/", {"", "/", ""}}});
+  expect(mounted("/a/b"), {{"/a/b/c", {"/a/b", "/c", ""}}, {"/a/c", {"", "/a/c", ""}}});
 }
 
 TEST(ScriptPath, AnApplicationAtTheRootHasThePathAsPathInfoWithOneSlashInFront) {
