@@ -89,9 +89,10 @@ struct Backend {
   std::string secret;              // AJP; from secret_file or ${ENV}; never printed
   std::size_t packet_size = 8192;  // AJP, 8192..65536
   CgiMapping cgi;
-  bool keep_alive = false;                            // FastCGI: whether connections are used again
-  std::uint64_t max_vars = 65535;                     // uwsgi: bytes of a request's variables
-  std::optional<RequestBuffering> request_buffering;  // absent: automatic, but off for http
+  bool keep_alive = false;         // FastCGI: whether connections are used again
+  std::uint64_t max_vars = 65535;  // uwsgi: bytes of a request's variables
+  std::optional<RequestBuffering>
+      request_buffering;  // absent: on for servers that speak CGI, automatic for ajp, off for http
   struct Connections {
     int max = 200;  // per server, the whole process
     int idle = 50;

@@ -129,7 +129,7 @@ void append_cgi_keys(std::vector<Key>& keys) {
         Type::choice,
         "",
         "Whether a request body is taken in before a server is: `auto` (when slow or of unknown length), `on` (always "
-        "whole) or `off`. `auto` unless given, but `off` for http.",
+        "whole) or `off`. Unless given `on` for fastcgi, scgi and uwsgi, `auto` for ajp, `off` for http.",
         &store_buffering,
         {},
         {"auto", "off", "on"}}});

@@ -33,7 +33,7 @@ class Session : public util::ListHook {
 // The series every session counts into, registered once (src/frontend/series.cc).
 struct SessionSeries {
   explicit SessionSeries(observe::Metrics& metrics);
-  static constexpr std::size_t kKinds = 16;
+  static constexpr std::size_t kKinds = util::kErrorKinds;
   observe::SeriesId in_flight, request_bytes, response_bytes, cache_hit, cache_miss, cache_uncached;
   std::array<std::array<observe::SeriesId, kKinds>, 3> aborts;  // by util::Source and util::ErrorKind
   std::array<observe::SeriesId, 32> decode_limits;              // by wire::DecodeError

@@ -54,16 +54,17 @@ routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view rout
   return series;
 }
 
-// The route's word, else the backend's; else a server that holds a process or thread for each request is spared slow
-// bodies, which HTTP servers are expected to bear.
+// The route's word, else the backend's. Else a server that holds a process for each request gets whole bodies only
+// (ADAPTERS F13), one that holds a thread is spared slow ones, and HTTP servers are expected to bear them.
 config::RequestBuffering buffering_of(const config::Route& route, const upstream::Backend& backend) {
   if (route.request_buffering) return *route.request_buffering;
   if (backend.config().request_buffering) return *backend.config().request_buffering;
+  if (backend.speaks_cgi()) return config::RequestBuffering::on;
   const auto& servers = backend.config().servers;
-  const bool all_http = std::all_of(servers.begin(), servers.end(), [](const config::Server& server) {
-    return server.url.adapter == config::Adapter::http;
+  const bool any_ajp = std::any_of(servers.begin(), servers.end(), [](const config::Server& server) {
+    return server.url.adapter == config::Adapter::ajp;
   });
-  return all_http ? config::RequestBuffering::off : config::RequestBuffering::automatic;
+  return any_ajp ? config::RequestBuffering::automatic : config::RequestBuffering::off;
 }
 
 struct HandlerMaker {

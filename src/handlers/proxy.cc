@@ -78,9 +78,17 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     co_return util::fail(ErrorKind::unsupported, Source::gateway, "CONNECT is not served");
   }
   prepare(exchange);
+  if (exchange.body != nullptr && backend_->speaks_cgi()) {
+    // A request that is refused anyway need not send its body first; the variables are made again with its length.
+    const auto variables = upstream::make_cgi_variables(exchange, backend_->config().cgi);
+    if (!variables) co_return util::Failure(variables.error());
+  }
   const auto buffered = co_await buffer_body(exchange);
   if (!buffered) co_return util::Failure(buffered.error());
   if (backend_->speaks_cgi()) {
+    if (exchange.body != nullptr && exchange.request.body.kind != message::BodyKind::exact) {
+      co_return util::fail(ErrorKind::length_required, Source::client, "request_buffering is off");
+    }
     const auto variables = upstream::make_cgi_variables(exchange, backend_->config().cgi);
     if (!variables) co_return util::Failure(variables.error());
     exchange.variables = *variables;

@@ -32,7 +32,10 @@ int status_of(const util::Error& error) noexcept {
   switch (error.kind) {
     case ErrorKind::closed:
     case ErrorKind::reset:
-    case ErrorKind::io: return error.source == Source::client ? 499 : 502;
+    case ErrorKind::io:
+      // Ours is a disk that is full, or the like.
+      if (error.source == Source::gateway) return 503;
+      return error.source == Source::client ? 499 : 502;
     case ErrorKind::cancelled: return 499;
     case ErrorKind::timeout: return error.source == Source::client ? 408 : 504;
     case ErrorKind::too_slow: return 408;

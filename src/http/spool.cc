@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "src/net/stream.h"
 #include "src/util/unique_fd.h"
 
 namespace pontage::http {
@@ -21,6 +22,7 @@ using util::Source;
 namespace {
 
 constexpr std::uint64_t kDiskTimeoutMs = 30'000;
+constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
 
 util::Failure file_failure(int error) {
   return util::fail(ErrorKind::io, Source::gateway, "spool file", error);
@@ -119,6 +121,7 @@ Spool::~Spool() {
 
 net::Task<util::Result<bool>> Spool::take(BodySource& source, Until until) {
   BodyBatch batch;
+  std::uint64_t turn = 0;
   while (!ended_) {
     if (broken_) co_return util::Failure(*broken_);
     const std::size_t room = policy_.memory - in_memory_;
@@ -133,6 +136,14 @@ net::Task<util::Result<bool>> Spool::take(BodySource& source, Until until) {
       ended_ = taken.has_value();
     }
     if (!taken) broken_ = taken.error();
+    turn += batch.bytes();
+    if (turn < kTurnBytes) continue;
+    turn = 0;
+    net::Yield others_first;
+    const auto yielded = co_await others_first;
+    if (yielded == net::WaitResult::cancelled && !broken_) {
+      broken_ = util::Error{.kind = ErrorKind::cancelled, .source = Source::client, .detail = "spool"};
+    }
   }
   co_return true;
 }

@@ -51,7 +51,14 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
     const int os_error = outcome == 0 ? 0 : errno;
     if (os_error == EAGAIN && address.is_unix()) {
       const Deadline soon = reactor.after(10);
-      if (soon >= deadline) co_return late(WaitResult::timeout);
+      // Not down, but busy: the gateway's to answer with 503, and no reason to leave the server out.
+      if (soon >= deadline) {
+        co_return util::Failure(util::Error{.kind = util::ErrorKind::overload,
+                                            .source = util::Source::gateway,
+                                            .retry = util::RetryClass::not_sent,
+                                            .os_error = EAGAIN,
+                                            .detail = "the server's backlog is full"});
+      }
       Pause pause(soon, observe::Phase::connect);
       const WaitResult paused = co_await pause;
       if (paused == WaitResult::cancelled) {

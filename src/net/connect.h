@@ -9,8 +9,9 @@
 namespace pontage::net {
 
 // A connected stream with TCP_NODELAY. Errors: refused
-// (with the errno), timeout, cancelled, overload (no descriptors); all of retry class not_sent. A full backlog of a
-// unix socket (EAGAIN) is not a refusal: it is tried again until the deadline (ADAPTERS F15).
+// (with the errno), timeout, cancelled, overload (no descriptors, or a backlog that stays full); all of retry class
+// not_sent. A full backlog of a unix socket (EAGAIN) is not a refusal: it is tried again until the deadline (ADAPTERS
+// F15).
 Task<util::Result<std::unique_ptr<ByteStream>>> connect(Reactor& reactor, Address address, Deadline deadline);
 
 // Has the kernel probe a silent TCP connection after 60 s, for firewalls forget idle ones (ADAPTERS A30). For

@@ -51,7 +51,7 @@ CgiConnection::CgiConnection(std::shared_ptr<BackendServer> server, std::unique_
 net::Task<util::Result<http::Response>> CgiConnection::round_trip(http::Exchange& exchange) {
   exchange_ = &exchange;
   server().refresh(settings_);
-  received_ = content_ = discarded_ = 0;
+  received_ = content_ = discarded_ = turn_ = 0;
   last_words_until_ = net::kNoDeadline;
   at_ = end_ = 0;
   rest_ = {};
@@ -68,7 +68,10 @@ net::Task<util::Result<http::Response>> CgiConnection::round_trip(http::Exchange
   }
   http::Response response;
   const auto got = co_await read_head(response.head);
-  if (!got) co_return util::Failure(got.error());
+  if (!got) {
+    note_end();
+    co_return util::Failure(got.error());
+  }
   framing_ = response.head.body;
   http::strip_response_head(response.head);
   remove_file_fields(response.head.headers);
@@ -116,6 +119,7 @@ net::Task<void> CgiConnection::pump_body(std::span<const char> head) {
   const auto sent = co_await send_body(head);
   if (sent) {
     request_sent_ = true;
+    if (head_until_ != 0) head_until_ = reactor().after(ms(settings_->timeouts.first_byte));  // it counts from here
     co_return;
   }
   damaged_ = true;
@@ -172,6 +176,12 @@ net::Task<util::Result<bool>> CgiConnection::fill(std::size_t keep, net::Deadlin
     if (got.status == net::IoStatus::done) {
       end_ = keep + got.bytes;
       received_ += got.bytes;
+      turn_ += got.bytes;
+      if (turn_ < kTurnBytes) co_return true;
+      turn_ = 0;
+      net::Yield others_first;
+      const auto yielded = co_await others_first;
+      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "receive");
       co_return true;
     }
     if (got.status == net::IoStatus::end) co_return false;
@@ -181,6 +191,11 @@ net::Task<util::Result<bool>> CgiConnection::fill(std::size_t keep, net::Deadlin
     if (exchange_->pump.failed_here()) continue;
     if (waited == net::WaitResult::timeout && exchange_->pump.active() && patience == http::Patience::wait) {
       deadline = reactor().after(ms(settings_->timeouts.first_byte));
+      if (head_until_ != 0) head_until_ = deadline;
+      continue;
+    }
+    if (waited == net::WaitResult::timeout && head_until_ > reactor().now_ms()) {
+      deadline = head_until_;  // the upload ended meanwhile
       continue;
     }
     if (waited != net::WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::server, "receive"));
@@ -215,7 +230,7 @@ util::Failure CgiConnection::no_answer(const util::Result<bool>& more) {
 }
 
 net::Task<util::Result<void>> CgiConnection::read_head(message::ResponseHead& head) {
-  const net::Deadline deadline = reactor().after(ms(settings_->timeouts.first_byte));
+  head_until_ = reactor().after(ms(settings_->timeouts.first_byte));
   for (;;) {
     const auto unwrapped = unwrap_ready();
     if (!unwrapped) co_return util::Failure(unwrapped.error());
@@ -228,12 +243,18 @@ net::Task<util::Result<void>> CgiConnection::read_head(message::ResponseHead& he
         co_return util::fail_decode(step.error(), Source::server);
       }
       rest_.remove_prefix(step->consumed);
-      if (step->event == http1::HeadEvent::head) co_return util::Result<void>{};
-      continue;
+      if (step->event == http1::HeadEvent::need_more) continue;
+      head_until_ = 0;
+      co_return util::Result<void>{};
     }
     if (ended_) co_return util::fail(ErrorKind::protocol, Source::server, "no response head");
-    const auto more = co_await fill(0, deadline, http::Patience::wait);
-    const bool closed = more ? !*more : more.error().kind == ErrorKind::reset;
+    const auto more = co_await fill(0, head_until_, http::Patience::wait);
+    // A server that talks without end, but not to the client, gets no more time than a silent one.
+    if (more && *more && !exchange_->pump.active() && reactor().now_ms() >= head_until_) {
+      co_return util::fail(ErrorKind::timeout, Source::server, "receive");
+    }
+    const bool reset = !more && more.error().kind == ErrorKind::reset && more.error().source == Source::server;
+    const bool closed = reset || (more && !*more);
     if (closed && received_ == 0) co_return no_answer(more);
     if (!more) co_return util::Failure(more.error());
     if (closed) co_return util::fail(ErrorKind::closed, Source::server, "truncated response head");
@@ -299,7 +320,7 @@ net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t 
     if (nothing_follows() || batch.full()) break;
     const bool room = net::ChunkPool::kChunk - end_ >= kGatherRoom;
     if (batch.count > 0 && (batch.bytes() >= kGatherBytes || !room)) break;
-    if (!rest_.empty()) break;  // the budget ended before it
+    if (!rest_.empty() || (at_ < end_ && !ended_)) break;  // the budget ended before it
     // With pieces in hand, or a head that waits, only a moment is spent on gathering.
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
     const std::size_t keep = batch.count > 0 ? end_ : 0;
@@ -327,7 +348,10 @@ net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t 
 void CgiConnection::drop() noexcept {
   rest_ = {};
   in_.reset();
-  if (!ended_) abandon();
+  // A whole answer may have work behind it, which is not to be disturbed.
+  const bool answered = framing_.kind == BodyKind::exact && content_ == framing_.length;
+  if (!ended_ && !answered) abandon();
+  note_end();
   if (exchange_->pump.active()) {
     exchange_->pump.bury([](void* self) noexcept { static_cast<CgiConnection*>(self)->finish(Reuse::no); }, this);
     return;
@@ -338,7 +362,8 @@ void CgiConnection::drop() noexcept {
   const bool kept = clean && keeps_open();
   // Both have all they want. A close in order would leave the port in TIME_WAIT for a minute, and at some hundred
   // requests a second there is soon no port left (ADAPTERS P1).
-  if (!kept && whole && request_sent_ && nothing_follows() && !stream_->peer_closed()) stream_->abort_on_close();
+  const bool nothing_to_lose = ended_ || (answered && exchange_->body == nullptr);
+  if (!kept && whole && request_sent_ && nothing_to_lose && !stream_->peer_closed()) stream_->abort_on_close();
   finish(kept ? Reuse::yes : Reuse::no);
 }
 

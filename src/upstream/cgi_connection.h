@@ -51,6 +51,8 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   virtual void note_no_answer(std::size_t /*request_bytes*/) const noexcept {}
   // The exchange is given up before the response has ended.
   virtual void abandon() noexcept {}
+  // Nothing more is read of this exchange.
+  virtual void note_end() noexcept {}
 
   const ServerSettings& settings() const noexcept { return *settings_; }
   // Whether the whole request is with the server.
@@ -83,10 +85,12 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   net::Chunk in_;   // read and not unwrapped yet: in_[at_, end_)
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  std::string_view rest_;        // output not handed on yet; a view of in_
-  std::uint64_t received_ = 0;   // bytes of this response, wrapping included
-  std::uint64_t content_ = 0;    // bytes of its body
-  std::uint64_t discarded_ = 0;  // of a body that nobody gets
+  std::string_view rest_;         // output not handed on yet; a view of in_
+  std::uint64_t received_ = 0;    // bytes of this response, wrapping included
+  std::uint64_t content_ = 0;     // bytes of its body
+  std::uint64_t discarded_ = 0;   // of a body that nobody gets
+  std::uint64_t turn_ = 0;        // bytes since others had their turn
+  net::Deadline head_until_ = 0;  // for the head, put off while the request is being sent; 0: none is due
   net::Deadline last_words_until_ = net::kNoDeadline;
   std::size_t request_bytes_ = 0;
   message::BodyFraming framing_;

@@ -58,12 +58,9 @@ bool is_carried_apart(const message::Header& field) noexcept {
 
 util::Result<const cgi::VariableList*> make_cgi_variables(http::Exchange& exchange, const config::CgiMapping& mapping) {
   const message::RequestHead& request = exchange.request;
-  if (exchange.body != nullptr && request.body.kind != BodyKind::exact) {
-    return util::fail(ErrorKind::length_required, Source::client, "request_buffering is off");
-  }
   const bool asterisk = request.target.form == message::TargetForm::asterisk;
   const auto script = find_script(asterisk ? std::string_view("/") : exchange.forward_path, mapping, exchange.arena);
-  if (!script) return malformed("a line end or NUL in the path");
+  if (!script) return malformed("a line end, NUL or hidden dot segment in the path");
   const auto headers = field_list(exchange);
   const std::string_view host = request.host.empty() ? std::string_view(exchange.connection->local_ip) : request.host;
   auto list = cgi::make_variables({.head = request,

@@ -8,8 +8,8 @@
 
 namespace pontage::upstream {
 
-// Errors are the client's: a path or field that cannot be a variable is 400, a body of unknown length 411 (F12). The
-// list and its texts live as long as the exchange and `mapping`.
+// Errors are the client's: a path or field that cannot be a variable is 400. CONTENT_LENGTH is the length of an exact
+// body (F12), 0 for any other. The list and its texts live as long as the exchange and `mapping`.
 util::Result<const cgi::VariableList*> make_cgi_variables(http::Exchange& exchange, const config::CgiMapping& mapping);
 
 // Fields that say what the protocol says in places of its own, so that a server gets it once: X-Forwarded-For, -Host,

@@ -116,7 +116,6 @@ util::Result<CgiConnection::Unwrapped> FastCgiConnection::unwrap(std::string_vie
 
 // Told to give up, few servers do, but none minds (F14).
 void FastCgiConnection::abandon() noexcept {
-  log_line();
   std::array<char, fastcgi::kHeader> bytes;
   wire::Sink sink(bytes);
   fastcgi::encode_abort(sink);

@@ -30,6 +30,7 @@ class FastCgiConnection final : public CgiConnection {
   bool says_end() const noexcept override { return true; }
   bool keeps_open() const noexcept override { return keep_; }
   void abandon() noexcept override;
+  void note_end() noexcept override { log_line(); }
 
   void log_error_text(std::string_view text);
   void log_line();

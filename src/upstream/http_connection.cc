@@ -106,6 +106,10 @@ net::Task<void> HttpConnection::pump_body(http::Exchange& exchange) {
   if (sent) sent = co_await send_body(exchange);
   if (sent) {
     request_sent_ = true;
+    // The time for the head counts from here.
+    if (head_until_ != 0) {
+      head_until_ = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
+    }
     co_return;
   }
   damaged_ = true;
@@ -179,6 +183,11 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
     if (waited == net::WaitResult::timeout && exchange_->pump.active()) {
       // Still uploading: the upload has deadlines of its own.
       deadline = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
+      if (head_until_ != 0) head_until_ = deadline;
+      continue;
+    }
+    if (waited == net::WaitResult::timeout && head_until_ > reactor().now_ms()) {
+      deadline = head_until_;
       continue;
     }
     if (waited != net::WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::server, "receive"));
@@ -199,12 +208,13 @@ util::Error HttpConnection::no_response(const http::Exchange& exchange, ErrorKin
 net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& exchange, message::ResponseHead& head) {
   head_decoder_.reset();
   // For the whole head, interim responses included: a server that sends a byte at a time gains nothing.
-  const net::Deadline deadline = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
+  head_until_ = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
   const message::Arena::Mark before = exchange.arena.mark();
   for (int interim = 0;;) {
     if (at_ == end_) {
-      auto more = co_await fill(deadline);
-      if (!more && received_ == 0 && (more.error().kind == ErrorKind::reset)) {
+      auto more = co_await fill(head_until_);
+      const bool server_reset = !more && more.error().kind == ErrorKind::reset && more.error().source == Source::server;
+      if (server_reset && received_ == 0) {
         co_return util::Failure(no_response(exchange, ErrorKind::reset, more.error().os_error));
       }
       if (!more) co_return util::Failure(more.error());
@@ -214,7 +224,10 @@ net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& ex
     if (!step) co_return util::fail_decode(step.error(), Source::server);
     at_ += step->consumed;
     if (step->event == http1::HeadEvent::need_more) continue;
-    if (!message::is_interim(head.status)) co_return util::Result<void>{};
+    if (!message::is_interim(head.status)) {
+      head_until_ = 0;
+      co_return util::Result<void>{};
+    }
     if (++interim > kMostInterim) co_return util::fail(ErrorKind::protocol, Source::server, "interim responses");
     if (head.status == 101) co_return util::fail(ErrorKind::protocol, Source::server, "unasked 101");
     if (exchange.interim != nullptr && head.status != 100) {

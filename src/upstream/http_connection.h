@@ -42,7 +42,8 @@ class HttpConnection final : public BackendConnection, private http::BodySource 
   net::Chunk out_;  // the encoded request head while the pump may still send it
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  std::uint64_t received_ = 0;  // bytes of this response
+  std::uint64_t received_ = 0;    // bytes of this response
+  net::Deadline head_until_ = 0;  // for the head, put off while the request is being sent; 0: none is due
   message::Persistence persistence_ = message::Persistence::keep_alive;
   bool request_sent_ = false;  // whole, body included
   bool damaged_ = false;       // anything irregular: never reuse (ADAPTERS X20)

@@ -10,12 +10,6 @@ namespace {
 using config::CgiMapping;
 using message::Arena;
 
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = wire::to_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 bool has_dot_segment(std::string_view path) noexcept {
   for (auto at = path.find("/."); at != std::string_view::npos; at = path.find("/.", at + 1)) {
     auto rest = path.substr(at + 2);
@@ -35,7 +29,7 @@ std::optional<std::string_view> decode(std::string_view path, Arena& arena) {
   for (std::size_t i = 0; i < path.size(); ++i) {
     char c = path[i];
     if (c == '%' && i + 2 < path.size()) {
-      c = static_cast<char>(hex_value(path[i + 1]) * 16 + hex_value(path[i + 2]));
+      c = static_cast<char>(wire::hex_value(path[i + 1]) * 16 + wire::hex_value(path[i + 2]));
       i += 2;
       if (c == '\r' || c == '\n' || c == '\0') return std::nullopt;
       hidden_slash |= c == '/';
@@ -70,25 +64,26 @@ std::string_view collapsed(std::string_view path) noexcept {
   return path;
 }
 
-ScriptPath one_script(std::string_view path, const CgiMapping& mapping, Arena& arena) {
-  ScriptPath out;
-  out.path_info = collapsed(path);
-  if (mapping.script.starts_with('/') || mapping.document_root.empty()) {
-    out.script_name = mapping.script_name;
-    out.script_filename = mapping.script;
-  } else {
-    out.script_name = arena.join({"/", mapping.script});
-    out.script_filename = arena.join({mapping.document_root, out.script_name});
-  }
-  return out;
-}
-
 ScriptPath application(std::string_view path, const CgiMapping& mapping) {
   const std::string_view mount = mapping.script_name;
   const bool below =
       !mount.empty() && path.starts_with(mount) && (path.size() == mount.size() || path[mount.size()] == '/');
   if (!below) return {.script_name = {}, .path_info = collapsed(path), .script_filename = {}};
   return {.script_name = mount, .path_info = collapsed(path.substr(mount.size())), .script_filename = {}};
+}
+
+ScriptPath one_script(std::string_view path, const CgiMapping& mapping, Arena& arena) {
+  if (mapping.script.starts_with('/')) {
+    ScriptPath out = application(path, mapping);
+    out.script_name = mapping.script_name;  // also when a rewrite has taken it off the path
+    out.script_filename = mapping.script;
+    return out;
+  }
+  ScriptPath out;
+  out.script_name = arena.join({"/", mapping.script});
+  out.path_info = collapsed(path);
+  out.script_filename = arena.join({mapping.document_root, out.script_name});
+  return out;
 }
 
 ScriptPath by_extension(std::string_view path, const CgiMapping& mapping, Arena& arena) {

@@ -3,6 +3,7 @@
 // src/http/error_page.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -30,6 +31,8 @@ enum class ErrorKind : std::uint8_t {
   overload,         // out of descriptors or memory
   io,               // any other system error
 };
+
+inline constexpr std::size_t kErrorKinds = static_cast<std::size_t>(ErrorKind::io) + 1;
 
 enum class Source : std::uint8_t { client, server, gateway };
 

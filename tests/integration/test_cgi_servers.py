@@ -31,7 +31,8 @@ class Front(Gateway):
     def __init__(self, folder):
         self.servers = {protocol: SERVERS[protocol]() for protocol in PROTOCOLS}
         self.servers["kept"] = FakeFastCgi()
-        backends = {name: {"servers": [server.url]} for name, server in self.servers.items()}
+        backends = {name: {"servers": [server.url], "request_buffering": "auto"}
+                    for name, server in self.servers.items()}
         backends["kept"]["keep_alive"] = True
         for name in PROTOCOLS:
             backends[f"{name}-odd"] = {**backends[name], "underscored": ["X_Odd", "X_Other"],

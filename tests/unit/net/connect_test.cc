@@ -195,14 +195,14 @@ TEST(Connect, WaitsWhileTheQueueOfAUnixSocketIsFull) {
   EXPECT_TRUE(outcome.connected);
 }
 
-TEST(Connect, AQueueThatStaysFullIsATimeout) {
+TEST(Connect, AQueueThatStaysFullIsAnOverloadAndNoFaultOfTheServer) {
   const FullUnixListener full;
   Loop loop;
   Outcome outcome;
   loop.run(open(loop.reactor, full.address, loop.reactor.after(30), outcome));
   ASSERT_FALSE(outcome.connected);
-  EXPECT_EQ(outcome.error.kind, ErrorKind::timeout);
-  EXPECT_EQ(outcome.error.source, Source::server);
+  EXPECT_EQ(outcome.error.kind, ErrorKind::overload);
+  EXPECT_EQ(outcome.error.source, Source::gateway);
   EXPECT_EQ(outcome.error.retry, RetryClass::not_sent);
 }
 
