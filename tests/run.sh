@@ -25,7 +25,7 @@ readonly kTsanSuites=(unit_net unit_upstream unit_observe unit_cache unit_origin
 readonly kJobs=$(nproc)
 readonly kPython=/usr/bin/python3
 
-fuzz_seconds=20
+fuzz_seconds=12
 export PONTAGE_LONG=
 if [ "$mode" = long ]; then fuzz_seconds=300 PONTAGE_LONG=1; fi
 export PYTHONDONTWRITEBYTECODE=1
