@@ -50,6 +50,16 @@ def listens(place):
         return False
 
 
+def answers(port, question, start):
+    """Whether the server at `port` answers `question` within a second with bytes that begin with `start`."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1) as s:
+            s.sendall(question)
+            return s.recv(len(start)) == start
+    except OSError:
+        return False
+
+
 class Server:
     """A foreign server process; starts in start(), is ready when its ports listen."""
 
@@ -96,6 +106,13 @@ class Tomcat(Server):
         super().__init__([str(CATALINA / "bin/catalina.sh"), "run"], [self.ajp, self.ajp_secret, self.ajp_large, self.http],
                          base / "tomcat.log", dict(CATALINA_HOME=str(CATALINA), CATALINA_BASE=str(base),
                                                    CATALINA_OPTS="-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"))
+
+    def wait_ready(self):
+        """Tomcat's ports accept connections long before anybody answers there: it binds them first and starts them last."""
+        super().wait_ready()
+        for port in (self.ajp, self.ajp_secret, self.ajp_large):
+            eventually(lambda port=port: answers(port, b"\x12\x34\x00\x01\x0a", b"\x41\x42\x00\x01\x09"), "a CPONG", 90)
+        eventually(lambda: answers(self.http, b"OPTIONS * HTTP/1.0\r\n\r\n", b"HTTP/1.1 "), "an HTTP answer", 90)
 
 
 @pytest.fixture(scope="session")

@@ -163,6 +163,8 @@ def test_a_restart_under_load_fails_no_get_and_doubles_no_post(start, tomcats, a
     for t in threads:
         t.start()
     try:
+        # Under load: a Tomcat that has just begun answers 404 by itself while it goes, for its first requests last that long.
+        eventually(lambda: len(posts) > 200, "load on both", 60)
         tomcats[1].stop()
         served = len(posts)
         eventually(lambda: len(posts) > served + 50, "load on one server alone")
