@@ -19,6 +19,10 @@ namespace pontage::config {
 
 using Millis = std::chrono::milliseconds;
 
+constexpr std::uint64_t ms(Millis duration) noexcept {
+  return static_cast<std::uint64_t>(duration.count());
+}
+
 // Where a value stood in the file, for messages; 1-based, 0 when it came from a default.
 struct Place {
   int line = 0;

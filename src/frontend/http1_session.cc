@@ -7,6 +7,7 @@
 
 namespace pontage::frontend {
 
+using config::ms;
 using net::WaitResult;
 using util::ErrorKind;
 using util::Source;
@@ -15,10 +16,6 @@ namespace {
 
 constexpr std::uint64_t kLingerMs = 5000;
 constexpr std::size_t kSpareWork = 256;
-
-std::uint64_t ms(config::Millis duration) noexcept {
-  return static_cast<std::uint64_t>(duration.count());
-}
 
 }  // namespace
 

@@ -28,9 +28,16 @@ void ProxyHandler::prepare(http::Exchange& exchange) const {
   backend_->note_request(exchange.reactor().id());
 }
 
+util::Result<void> ProxyHandler::make_variables(http::Exchange& exchange) const {
+  if (!backend_->speaks_cgi()) return {};
+  const auto variables = upstream::make_cgi_variables(exchange, backend_->config().cgi);
+  if (!variables) return util::Failure(variables.error());
+  exchange.variables = *variables;
+  return {};
+}
+
 net::Task<util::Result<void>> ProxyHandler::buffer_body(http::Exchange& exchange) const {
   using Until = http::Spool::Until;
-  if (exchange.body == nullptr || options_.buffering == config::RequestBuffering::off) co_return util::Result<void>{};
   const bool known = exchange.request.body.kind == message::BodyKind::exact;
   exchange.spool = std::make_unique<http::Spool>(exchange.reactor(), *blocking_, options_.spool);
   http::Spool& spool = *exchange.spool;
@@ -78,20 +85,18 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     co_return util::fail(ErrorKind::unsupported, Source::gateway, "CONNECT is not served");
   }
   prepare(exchange);
-  if (exchange.body != nullptr && backend_->speaks_cgi()) {
-    // A request that is refused anyway need not send its body first; the variables are made again with its length.
-    const auto variables = upstream::make_cgi_variables(exchange, backend_->config().cgi);
-    if (!variables) co_return util::Failure(variables.error());
+  // Before the body is taken in: a request that is refused anyway need not send it.
+  auto ready = make_variables(exchange);
+  if (!ready) co_return util::Failure(ready.error());
+  if (exchange.body != nullptr && options_.buffering != config::RequestBuffering::off) {
+    const bool had_length = exchange.request.body.kind == message::BodyKind::exact;
+    ready = co_await buffer_body(exchange);
+    if (ready && !had_length) ready = make_variables(exchange);
+    if (!ready) co_return util::Failure(ready.error());
   }
-  const auto buffered = co_await buffer_body(exchange);
-  if (!buffered) co_return util::Failure(buffered.error());
-  if (backend_->speaks_cgi()) {
-    if (exchange.body != nullptr && exchange.request.body.kind != message::BodyKind::exact) {
-      co_return util::fail(ErrorKind::length_required, Source::client, "request_buffering is off");
-    }
-    const auto variables = upstream::make_cgi_variables(exchange, backend_->config().cgi);
-    if (!variables) co_return util::Failure(variables.error());
-    exchange.variables = *variables;
+  const bool no_length = exchange.body != nullptr && exchange.request.body.kind != message::BodyKind::exact;
+  if (no_length && backend_->speaks_cgi()) {
+    co_return util::fail(ErrorKind::length_required, Source::client, "request_buffering is off");
   }
   upstream::ReplayBody* replay = nullptr;
   if (exchange.body != nullptr && !exchange.spool) {
@@ -126,7 +131,6 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
       }
       error = answered.error();
       if (exchange.pump.active()) co_await exchange.pump.join();
-
     } else {
       error = leased.error();
     }

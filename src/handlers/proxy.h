@@ -32,6 +32,8 @@ class ProxyHandler final : public http::Handler {
   enum class Used : std::uint8_t { none, pooled, fresh };  // the connection of an attempt
   Verdict judge(const http::Exchange& exchange, const util::Error& error, bool replayable, Used used) const noexcept;
   void prepare(http::Exchange& exchange) const;
+  // The CGI variables, when a server of the backend gets them.
+  util::Result<void> make_variables(http::Exchange& exchange) const;
   // Takes the request body in, as far as the route's buffering wants, before a server is taken (ADAPTERS F12, F13).
   net::Task<util::Result<void>> buffer_body(http::Exchange& exchange) const;
 

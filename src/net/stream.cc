@@ -143,6 +143,18 @@ Task<util::Result<std::size_t>> read_some(ByteStream& stream, std::span<char> ro
   }
 }
 
+std::span<iovec> behind(std::span<iovec> pieces, std::size_t bytes) noexcept {
+  while (!pieces.empty() && bytes >= pieces.front().iov_len) {
+    bytes -= pieces.front().iov_len;
+    pieces = pieces.subspan(1);
+  }
+  if (!pieces.empty()) {
+    pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + bytes;
+    pieces.front().iov_len -= bytes;
+  }
+  return pieces;
+}
+
 Task<util::Result<void>> write_all(ByteStream& stream, std::span<iovec> pieces, More more, std::uint64_t idle_ms,
                                    observe::Phase phase, util::Source source) {
   while (!pieces.empty()) {
@@ -154,15 +166,7 @@ Task<util::Result<void>> write_all(ByteStream& stream, std::span<iovec> pieces, 
       if (waited != WaitResult::ready) co_return util::Failure(wait_error(waited, source, "write"));
       continue;
     }
-    std::size_t left = put.bytes;
-    while (!pieces.empty() && left >= pieces.front().iov_len) {
-      left -= pieces.front().iov_len;
-      pieces = pieces.subspan(1);
-    }
-    if (!pieces.empty()) {
-      pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + left;
-      pieces.front().iov_len -= left;
-    }
+    pieces = behind(pieces, put.bytes);
   }
   co_return util::Result<void>{};
 }

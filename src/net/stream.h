@@ -139,6 +139,8 @@ Task<util::Result<std::size_t>> read_some(ByteStream& stream, std::span<char> ro
 // Writes all pieces (at most 64; the array is changed). `idle_ms` bounds each wait for the peer, 0 never ends.
 Task<util::Result<void>> write_all(ByteStream& stream, std::span<iovec> pieces, More more, std::uint64_t idle_ms,
                                    observe::Phase phase, util::Source source);
+// What is left of `pieces` (whose first is changed) when `bytes` of them were taken.
+std::span<iovec> behind(std::span<iovec> pieces, std::size_t bytes) noexcept;
 // What a wait that did not end in `ready` means.
 util::Error wait_error(WaitResult result, util::Source source, std::string_view detail) noexcept;
 util::Error io_error(const IoResult& result, util::Source source, std::string_view detail) noexcept;

@@ -7,10 +7,12 @@
 #include "src/http/forwarding.h"
 #include "src/observe/log.h"
 #include "src/upstream/cgi_request.h"
+#include "src/upstream/gather.h"
 
 namespace pontage::upstream {
 
 using ajp13::ResponseEvent;
+using config::ms;
 using http::BodyBatch;
 using message::BodyKind;
 using message::HeaderId;
@@ -19,14 +21,7 @@ using util::Source;
 
 namespace {
 
-constexpr std::uint64_t kGatherMs = 4;
-constexpr std::size_t kGatherBytes = 12 * 1024;  // about what the session copies into one send
-constexpr std::size_t kGatherRoom = 512;
 constexpr std::uint32_t kMostEmptyAnswers = 8;
-
-std::uint64_t ms(config::Millis duration) noexcept {
-  return static_cast<std::uint64_t>(duration.count());
-}
 
 // What the container gets as headers: AJP carries the client's address, scheme and port in fields of its own, so
 // X-Forwarded-* are not repeated (USERS "Headers").
@@ -147,17 +142,8 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
     co_return first;
   }
   iovec piece{const_cast<char*>(head.data()), head.size()};
-  const auto put = stream_->try_write({&piece, 1}, net::More::no);
-  if (put.status == net::IoStatus::done && put.bytes == head.size()) co_return util::Result<void>{};
-  if (put.status == net::IoStatus::error) {
-    util::Error error = net::io_error(put, Source::server, "send");
-    error.retry = util::RetryClass::not_sent;  // not a byte was taken
-    co_return util::Failure(error);
-  }
-  piece = {static_cast<char*>(piece.iov_base) + put.bytes, piece.iov_len - put.bytes};
-  const auto rest = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.idle),
-                                            observe::Phase::server, Source::server);
-  co_return rest;
+  const auto sent = co_await send_first({&piece, 1}, ms(settings_->timeouts.idle));
+  co_return sent;
 }
 
 net::Task<util::Result<void>> AjpConnection::send_body_packet(std::span<const char> head, std::size_t most,
@@ -313,20 +299,13 @@ util::Result<bool> AjpConnection::decode_ready(BodyBatch& batch, std::size_t bud
   return batch.count > 0 || body_ended_;
 }
 
-// Whether what is in hand may wait a moment for what Tomcat sends next: while it is small, and the container did not
-// ask for a flush.
-bool AjpConnection::may_gather(const BodyBatch& batch) const noexcept {
-  return batch.flush == http::Flush::no && !batch.full() && batch.bytes() < kGatherBytes &&
-         net::ChunkPool::kChunk - end_ >= kGatherRoom;
-}
-
 net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {
   const net::Deadline gather_until = reactor().after(kGatherMs);
   for (;;) {
     const auto some = decode_ready(batch, budget);
     if (!some) co_return util::Failure(some.error());
     if (body_ended_ || batch.full()) break;
-    if (batch.count > 0 && (asked_ != 0 || !may_gather(batch))) break;
+    if (batch.count > 0 && (asked_ != 0 || !may_gather(batch, end_))) break;
     // The head must not wait for a client that waits for it.
     if (asked_ != 0 && patience == http::Patience::none) break;
     if (asked_ != 0) {

@@ -32,7 +32,6 @@ class AjpConnection final : public BackendConnection, private http::BodySource {
   net::Task<util::Result<bool>> fill(std::size_t keep, net::Deadline deadline);
   util::Result<ajp13::ResponseStep> decode(message::ResponseHead& head);
   util::Result<bool> decode_ready(http::BodyBatch& batch, std::size_t budget);
-  bool may_gather(const http::BodyBatch& batch) const noexcept;
   void log_decode_error(wire::DecodeError error) const noexcept;
 
   std::shared_ptr<const ServerSettings> settings_;

@@ -6,9 +6,11 @@
 #include "protocols/wire/ascii.h"
 #include "src/http/forwarding.h"
 #include "src/observe/log.h"
+#include "src/upstream/gather.h"
 
 namespace pontage::upstream {
 
+using config::ms;
 using http::BodyBatch;
 using message::BodyKind;
 using util::ErrorKind;
@@ -16,18 +18,11 @@ using util::Source;
 
 namespace {
 
-constexpr std::uint64_t kGatherMs = 4;
-constexpr std::size_t kGatherBytes = 12 * 1024;  // about what the session copies into one send
-constexpr std::size_t kGatherRoom = 512;
 constexpr std::uint64_t kLastWordsMs = 1000;  // between a whole body and the protocol's own end
 constexpr std::uint64_t kMostDiscarded = 1024 * 1024;
 constexpr std::size_t kMostBodyPiece = 65528;     // what a FastCGI record carries (F2)
 constexpr std::size_t kMostRequest = 256 * 1024;  // of variables; more than any limit on a head lets through
 constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
-
-std::uint64_t ms(config::Millis duration) noexcept {
-  return static_cast<std::uint64_t>(duration.count());
-}
 
 iovec piece_of(std::string_view bytes) noexcept {
   return {const_cast<char*>(bytes.data()), bytes.size()};
@@ -95,22 +90,10 @@ util::Result<std::span<const char>> CgiConnection::encode(http::Exchange& exchan
 // A request without a body: nearly always one send that the socket takes whole.
 net::Task<util::Result<void>> CgiConnection::send_alone(std::span<const char> head) {
   iovec piece = piece_of({head.data(), head.size()});
-  const auto put = stream_->try_write({&piece, 1}, net::More::no);
-  if (put.status == net::IoStatus::error) {
-    util::Error error = net::io_error(put, Source::server, "send");
-    error.retry = util::RetryClass::not_sent;  // not a byte was taken
-    co_return util::Failure(error);
-  }
-  if (put.status != net::IoStatus::done || put.bytes < head.size()) {
-    const std::size_t taken = put.status == net::IoStatus::done ? put.bytes : 0;
-    piece = piece_of({head.data() + taken, head.size() - taken});
-    const auto rest = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.idle),
-                                              observe::Phase::server, Source::server);
-    if (!rest) co_return util::Failure(rest.error());
-  }
+  const auto sent = co_await send_first({&piece, 1}, ms(settings_->timeouts.idle));
   out_.reset();
-  request_sent_ = true;
-  co_return util::Result<void>{};
+  request_sent_ = sent.has_value();
+  co_return sent;
 }
 
 // The pump's fiber. A server that stops reading may have answered already: only the client's failures wake the way
@@ -145,9 +128,13 @@ net::Task<util::Result<void>> CgiConnection::send_body(std::span<const char> hea
     for (const auto& piece : batch.view()) pieces[count++] = piece_of(piece.memory);
     if (!behind.empty()) pieces[count++] = piece_of(behind);
     if (count > 0) {
-      const auto put = co_await net::write_all(*stream_, std::span(pieces.data(), count), net::More::no,
-                                               ms(settings_->timeouts.idle), observe::Phase::server, Source::server);
-      if (!put) co_return util::Failure(put.error());
+      const std::span sending(pieces.data(), count);
+      const auto idle = ms(settings_->timeouts.idle);
+      auto put = front.empty()
+                     ? net::write_all(*stream_, sending, net::More::no, idle, observe::Phase::server, Source::server)
+                     : send_first(sending, idle);
+      const auto done = co_await std::move(put);
+      if (!done) co_return util::Failure(done.error());
       server().count_sent(*exchange_, bytes);
     }
     if (!front.empty()) out_.reset();
@@ -261,8 +248,12 @@ net::Task<util::Result<void>> CgiConnection::read_head(message::ResponseHead& he
   }
 }
 
+bool CgiConnection::length_met() const noexcept {
+  return framing_.kind == BodyKind::exact && content_ == framing_.length;
+}
+
 bool CgiConnection::body_complete() const noexcept {
-  return framing_.kind == BodyKind::none || (framing_.kind == BodyKind::exact && content_ == framing_.length);
+  return framing_.kind == BodyKind::none || length_met();
 }
 
 // Whether the client has everything, and the server was not cut off in its last words: those are waited for, but not
@@ -317,9 +308,8 @@ net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t 
   for (;;) {
     const auto taken = take_ready(batch, budget);
     if (!taken) co_return util::Failure(taken.error());
-    if (nothing_follows() || batch.full()) break;
-    const bool room = net::ChunkPool::kChunk - end_ >= kGatherRoom;
-    if (batch.count > 0 && (batch.bytes() >= kGatherBytes || !room)) break;
+    if (nothing_follows()) break;
+    if (batch.count > 0 && !may_gather(batch, end_)) break;
     if (!rest_.empty() || (at_ < end_ && !ended_)) break;  // the budget ended before it
     // With pieces in hand, or a head that waits, only a moment is spent on gathering.
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
@@ -349,20 +339,19 @@ void CgiConnection::drop() noexcept {
   rest_ = {};
   in_.reset();
   // A whole answer may have work behind it, which is not to be disturbed.
-  const bool answered = framing_.kind == BodyKind::exact && content_ == framing_.length;
-  if (!ended_ && !answered) abandon();
+  if (!ended_ && !length_met()) abandon();
   note_end();
   if (exchange_->pump.active()) {
     exchange_->pump.bury([](void* self) noexcept { static_cast<CgiConnection*>(self)->finish(Reuse::no); }, this);
     return;
   }
   out_.reset();
-  const bool whole = framing_.kind != BodyKind::exact || content_ == framing_.length;
+  const bool whole = framing_.kind != BodyKind::exact || length_met();
   const bool clean = whole && ended_ && request_sent_ && !damaged_ && at_ == end_;
   const bool kept = clean && keeps_open();
   // Both have all they want. A close in order would leave the port in TIME_WAIT for a minute, and at some hundred
   // requests a second there is soon no port left (ADAPTERS P1).
-  const bool nothing_to_lose = ended_ || (answered && exchange_->body == nullptr);
+  const bool nothing_to_lose = ended_ || (length_met() && exchange_->body == nullptr);
   if (!kept && whole && request_sent_ && nothing_to_lose && !stream_->peer_closed()) stream_->abort_on_close();
   finish(kept ? Reuse::yes : Reuse::no);
 }

@@ -75,6 +75,7 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   util::Result<void> take_ready(http::BodyBatch& batch, std::size_t budget);
   util::Result<void> end_of_stream(const util::Result<bool>& more);
   util::Failure no_answer(const util::Result<bool>& more);
+  bool length_met() const noexcept;
   bool body_complete() const noexcept;
   bool nothing_follows() const noexcept;
 

@@ -11,6 +11,20 @@ BackendConnection::BackendConnection(std::shared_ptr<BackendServer> server,
 
 BackendConnection::~BackendConnection() = default;
 
+net::Task<util::Result<void>> BackendConnection::send_first(std::span<iovec> pieces, std::uint64_t idle_ms) {
+  const net::IoResult put = stream_->try_write(pieces, net::More::no);
+  if (put.status == net::IoStatus::error) {
+    util::Error error = net::io_error(put, util::Source::server, "send");
+    error.retry = util::RetryClass::not_sent;
+    co_return util::Failure(error);
+  }
+  const auto left = net::behind(pieces, put.bytes);
+  if (left.empty()) co_return util::Result<void>{};
+  const auto rest =
+      co_await net::write_all(*stream_, left, net::More::no, idle_ms, observe::Phase::server, util::Source::server);
+  co_return rest;
+}
+
 void BackendConnection::finish(Reuse reuse) noexcept {
   std::unique_ptr<BackendConnection> self(this);
   const auto server = server_;

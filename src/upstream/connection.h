@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,9 @@ class BackendConnection : public util::ListHook {
   std::uint64_t idle_since_ms() const noexcept { return idle_since_ms_; }
 
  protected:
+  // Sends the first bytes of a request (the array is changed). A failure before one was taken is of class not_sent: the
+  // server had closed already.
+  net::Task<util::Result<void>> send_first(std::span<iovec> pieces, std::uint64_t idle_ms);
   // The exchange is over: back to the pool, or closed. The last act: the connection may be gone afterwards.
   void finish(Reuse reuse) noexcept;
 

@@ -17,6 +17,7 @@ constexpr int kMostInterim = 32;
 constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
 }  // namespace
 
+using config::ms;
 using http::BodyBatch;
 using util::ErrorKind;
 using util::Source;
@@ -79,24 +80,9 @@ net::Task<util::Result<void>> HttpConnection::send_head(http::Exchange& exchange
     if (sink.overflowed()) co_return util::fail(ErrorKind::limit, Source::gateway, "headers_too_long");
   }
   iovec piece{const_cast<char*>(sink.view().data()), sink.view().size()};
-  const auto put = stream_->try_write({&piece, 1}, net::More::no);
-  if (put.status == net::IoStatus::done && put.bytes == piece.iov_len) {
-    out_.reset();
-    co_return util::Result<void>{};
-  }
-  if (put.status == net::IoStatus::error) {
-    util::Error error = net::io_error(put, Source::server, "send");
-    // Not a byte was taken: the server had closed already.
-    error.retry = util::RetryClass::not_sent;
-    co_return util::Failure(error);
-  }
-  piece.iov_base = static_cast<char*>(piece.iov_base) + put.bytes;
-  piece.iov_len -= put.bytes;
-  const auto idle = static_cast<std::uint64_t>(settings_->timeouts.idle.count());
-  const auto rest =
-      co_await net::write_all(*stream_, {&piece, 1}, net::More::no, idle, observe::Phase::server, Source::server);
+  const auto sent = co_await send_first({&piece, 1}, ms(settings_->timeouts.idle));
   out_.reset();
-  co_return rest;
+  co_return sent;
 }
 
 // The pump's fiber: head and body. A failure here wakes the way itself only when the client is to blame; a server that
@@ -108,7 +94,7 @@ net::Task<void> HttpConnection::pump_body(http::Exchange& exchange) {
     request_sent_ = true;
     // The time for the head counts from here.
     if (head_until_ != 0) {
-      head_until_ = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
+      head_until_ = reactor().after(ms(settings_->timeouts.first_byte));
     }
     co_return;
   }
@@ -118,7 +104,7 @@ net::Task<void> HttpConnection::pump_body(http::Exchange& exchange) {
 
 net::Task<util::Result<void>> HttpConnection::send_body(http::Exchange& exchange) {
   const bool chunked = exchange.request.body.kind == message::BodyKind::chunked;
-  const auto idle = static_cast<std::uint64_t>(settings_->timeouts.idle.count());
+  const auto idle = ms(settings_->timeouts.idle);
   std::array<char, 32> size_line;
   BodyBatch batch;
   std::uint64_t turn = 0;
@@ -182,7 +168,7 @@ net::Task<util::Result<bool>> HttpConnection::fill(net::Deadline deadline) {
     if (exchange_->pump.failed_here()) continue;
     if (waited == net::WaitResult::timeout && exchange_->pump.active()) {
       // Still uploading: the upload has deadlines of its own.
-      deadline = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
+      deadline = reactor().after(ms(settings_->timeouts.first_byte));
       if (head_until_ != 0) head_until_ = deadline;
       continue;
     }
@@ -208,7 +194,7 @@ util::Error HttpConnection::no_response(const http::Exchange& exchange, ErrorKin
 net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& exchange, message::ResponseHead& head) {
   head_decoder_.reset();
   // For the whole head, interim responses included: a server that sends a byte at a time gains nothing.
-  head_until_ = reactor().after(static_cast<std::uint64_t>(settings_->timeouts.first_byte.count()));
+  head_until_ = reactor().after(ms(settings_->timeouts.first_byte));
   const message::Arena::Mark before = exchange.arena.mark();
   for (int interim = 0;;) {
     if (at_ == end_) {
@@ -272,7 +258,7 @@ net::Task<util::Result<void>> HttpConnection::pull(BodyBatch& batch, std::size_t
     }
     if (batch.count > 0 || batch.last == http::Last::yes) break;
     if (patience == http::Patience::none && !stream_->maybe_readable()) break;
-    auto more = co_await fill(reactor().after(static_cast<std::uint64_t>(settings_->timeouts.idle.count())));
+    auto more = co_await fill(reactor().after(ms(settings_->timeouts.idle)));
     if (!more) {
       damaged_ = true;
       co_return util::Failure(more.error());
