@@ -67,6 +67,16 @@ TEST_F(AcceptorTest, HandsUpNonBlockingDescriptorsWithTheirPeer) {
   EXPECT_NE(no_delay, 0);
 }
 
+// Pacing (BBR) costs timers, and inside one machine it is for nothing.
+TEST_F(AcceptorTest, DoesNotPaceWhatGoesToTheSameMachine) {
+  const auto client = dial(address);
+  loop.run(until(1));
+  char control[16] = {};
+  socklen_t size = sizeof control - 1;
+  ASSERT_EQ(::getsockopt(accepted.front().fd.get(), IPPROTO_TCP, TCP_CONGESTION, control, &size), 0);
+  EXPECT_STREQ(control, "reno");
+}
+
 TEST_F(AcceptorTest, TakesAStormOfManyBatches) {
   std::vector<util::UniqueFd> clients;
   for (int i = 0; i < 150; ++i) clients.push_back(dial(address));
