@@ -17,8 +17,9 @@ constexpr int kBacklog = 4096;
 constexpr std::uint64_t kPauseMs = 100;
 
 // Where the system's congestion control paces what is sent (BBR), a body of more than 64 KiB waits for high-resolution
-// timers; inside one machine there is nothing to pace for, and the timers were two thirds of a 100 KB file. "reno"
-// is in every kernel, and allowed to every user.
+// timers; inside one machine there is nothing to pace for, and the timers were two thirds of a 100 KB file. Connections
+// inherit it from their listener; one that has begun with BBR stays paced, whatever it is told. "reno" is in every
+// kernel, and allowed to every user.
 void send_without_pacing(int fd) noexcept {
   static constexpr char kUnpaced[] = "reno";
   ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kUnpaced, sizeof kUnpaced - 1);
@@ -34,6 +35,7 @@ util::UniqueFd listen_on(const Address& address, bool share, int& os_error) {
     ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (share) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
     if (address.family() == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+    if (address.is_loopback()) send_without_pacing(fd.get());
   }
   if (!fd || ::bind(fd.get(), address.raw(), address.size()) != 0 || ::listen(fd.get(), kBacklog) != 0) {
     os_error = errno;
@@ -68,13 +70,11 @@ void Acceptor::on_events(std::uint32_t) noexcept {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) pause();
       return;  // EAGAIN, or a connection that died in the queue
     }
-    const Address peer = Address::from_raw(reinterpret_cast<const sockaddr*>(&storage), size);
     if (storage.ss_family == AF_INET || storage.ss_family == AF_INET6) {
       const int one = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-      if (peer.is_loopback()) send_without_pacing(fd);
     }
-    accepted_(util::UniqueFd(fd), peer);
+    accepted_(util::UniqueFd(fd), Address::from_raw(reinterpret_cast<const sockaddr*>(&storage), size));
   }
 }
 
