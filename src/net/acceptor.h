@@ -11,8 +11,8 @@
 
 namespace pontage::net {
 
-// Binds and listens. With `share`, SO_REUSEPORT is set so that each worker has a socket of its own. `os_error` in the
-// failure.
+// Binds and listens. With `share`, SO_REUSEPORT is set so that each worker has a socket of its own. What a loopback
+// address accepts is not paced. `os_error` in the failure.
 util::UniqueFd listen_on(const Address& address, bool share, int& os_error);
 // The address a socket is bound to (the real port after binding port 0).
 Address local_address(int fd);

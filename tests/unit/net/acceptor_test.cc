@@ -68,7 +68,7 @@ TEST_F(AcceptorTest, HandsUpNonBlockingDescriptorsWithTheirPeer) {
 }
 
 // Pacing (BBR) costs timers, and inside one machine it is for nothing.
-TEST_F(AcceptorTest, DoesNotPaceWhatGoesToTheSameMachine) {
+TEST_F(AcceptorTest, DoesNotPaceWhatALoopbackAddressAccepts) {
   const auto client = dial(address);
   loop.run(until(1));
   char control[16] = {};
