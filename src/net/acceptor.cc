@@ -3,10 +3,10 @@
 #include <cerrno>
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "src/net/socket_options.h"
 #include "src/observe/log.h"
 
 namespace pontage::net {
@@ -15,15 +15,6 @@ namespace {
 constexpr int kBatch = 32;  // connections a turn, so that a storm does not starve those we have
 constexpr int kBacklog = 4096;
 constexpr std::uint64_t kPauseMs = 100;
-
-// Where the system's congestion control paces what is sent (BBR), a body of more than 64 KiB waits for high-resolution
-// timers; inside one machine there is nothing to pace for, and the timers were two thirds of a 100 KB file. Connections
-// inherit it from their listener; one that has begun with BBR stays paced, whatever it is told. "reno" is in every
-// kernel, and allowed to every user.
-void send_without_pacing(int fd) noexcept {
-  static constexpr char kUnpaced[] = "reno";
-  ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kUnpaced, sizeof kUnpaced - 1);
-}
 
 }  // namespace
 
@@ -70,10 +61,7 @@ void Acceptor::on_events(std::uint32_t) noexcept {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) pause();
       return;  // EAGAIN, or a connection that died in the queue
     }
-    if (storage.ss_family == AF_INET || storage.ss_family == AF_INET6) {
-      const int one = 1;
-      ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    }
+    if (storage.ss_family == AF_INET || storage.ss_family == AF_INET6) send_without_delay(fd);
     accepted_(util::UniqueFd(fd), Address::from_raw(reinterpret_cast<const sockaddr*>(&storage), size));
   }
 }

@@ -2,9 +2,9 @@
 
 #include <cerrno>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include "src/net/socket_options.h"
 
 namespace pontage::net {
 namespace {
@@ -26,11 +26,6 @@ util::Failure late(WaitResult waited) {
   return util::Failure(error);
 }
 
-void set_without_delay(int fd) noexcept {
-  const int one = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-}
-
 // On the loopback the handshake is over before connect() returns, whatever it says; then a turn of the reactor is
 // saved.
 bool is_connected(int fd) noexcept {
@@ -45,7 +40,10 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
   for (;;) {
     util::UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd) co_return refused(errno);
-    if (!address.is_unix()) set_without_delay(fd.get());
+    if (!address.is_unix()) {
+      send_without_delay(fd.get());
+      if (address.is_loopback()) send_without_pacing(fd.get());
+    }
     const int raw = fd.get();
     const int outcome = ::connect(raw, address.raw(), address.size());
     const int os_error = outcome == 0 ? 0 : errno;
@@ -79,15 +77,6 @@ Task<util::Result<Stream>> connect(Reactor& reactor, Address address, Deadline d
     }
     co_return Stream(std::move(stream));
   }
-}
-
-void enable_keepalive_probes(int fd) noexcept {
-  const int one = 1;
-  const int idle = 60;
-  const int interval = 10;
-  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
 }
 
 }  // namespace pontage::net

@@ -14,8 +14,4 @@ namespace pontage::net {
 // F15).
 Task<util::Result<std::unique_ptr<ByteStream>>> connect(Reactor& reactor, Address address, Deadline deadline);
 
-// Has the kernel probe a silent TCP connection after 60 s, for firewalls forget idle ones (ADAPTERS A30). For
-// connections that idle: to others it would be three system calls for nothing. Other sockets stay as they are.
-void enable_keepalive_probes(int fd) noexcept;
-
 }  // namespace pontage::net

@@ -117,6 +117,11 @@ void SocketStream::shutdown_write() noexcept {
   ::shutdown(fd_.get(), SHUT_WR);
 }
 
+void SocketStream::wake_at(std::size_t bytes) noexcept {
+  const int mark = static_cast<int>(bytes);
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark);
+}
+
 util::Error wait_error(WaitResult result, util::Source source, std::string_view detail) noexcept {
   if (result == WaitResult::timeout) return {.kind = util::ErrorKind::timeout, .source = source, .detail = detail};
   // Whoever was waited for, it is the client who left (or the drain deadline, which says so itself).

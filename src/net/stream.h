@@ -46,6 +46,9 @@ class ByteStream : public EventTarget {
   virtual IoResult try_send_file(int file, std::uint64_t offset, std::size_t count) noexcept = 0;
   // Ends our direction; the peer reads an end of stream.
   virtual void shutdown_write() noexcept = 0;
+  // The stream becomes readable only when `bytes` wait, or an end; 1 takes that back, and what waits already is told
+  // then. A wish: streams that cannot do without it (SO_RCVLOWAT) ignore it. One system call.
+  virtual void wake_at(std::size_t /*bytes*/) noexcept {}
 
   // Suspends until the stream may be read (written) again, the deadline passes, or the fiber is cancelled.
   class Ready;
@@ -131,6 +134,7 @@ class SocketStream final : public ByteStream {
   IoResult try_write(std::span<const iovec> pieces, More more) noexcept override;
   IoResult try_send_file(int file, std::uint64_t offset, std::size_t count) noexcept override;
   void shutdown_write() noexcept override;
+  void wake_at(std::size_t bytes) noexcept override;  // TCP; a unix socket's readiness does not know of it
 };
 
 // Reads at least one byte into `room`; 0 bytes mean the orderly end. Errors carry `source`.

@@ -52,6 +52,14 @@ util::Failure refusal(const ajp13::EncodeRefusal& why, const BackendServer& serv
                                    .detail = "request head larger than packet_size"});
 }
 
+// Whether the answer is one like the others: no body to wait for, nothing that makes it a short one.
+bool is_usual(const http::Exchange& exchange) {
+  const message::RequestHead& request = exchange.request;
+  return exchange.body == nullptr && request.method != message::Method::head &&
+         !request.headers.has(HeaderId::if_none_match) && !request.headers.has(HeaderId::if_modified_since) &&
+         !request.headers.has(HeaderId::range);
+}
+
 }  // namespace
 
 AjpConnection::AjpConnection(std::shared_ptr<BackendServer> server, std::unique_ptr<net::ByteStream> stream)
@@ -96,6 +104,8 @@ net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange
   body_ended_ = keep_ = damaged_ = false;
   body_sent_ = exchange.body == nullptr;
   at_ = end_ = 0;
+  mark_ = 0;
+  usual_ = false;
   decoder_.reset();
   const auto sent = co_await send_request(exchange);
   if (!sent) co_return util::Failure(sent.error());
@@ -141,9 +151,41 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
         co_await send_body_packet(head, ajp13::request_data_room(settings_->packet_size), http::Patience::none);
     co_return first;
   }
+  set_mark(exchange);
   iovec piece{const_cast<char*>(head.data()), head.size()};
   const auto sent = co_await send_first({&piece, 1}, ms(settings_->timeouts.idle));
   co_return sent;
+}
+
+void AjpConnection::set_mark(const http::Exchange& exchange) noexcept {
+  // A unix socket does not know of marks.
+  sent_ms_ = reactor().now_ms();
+  usual_ = settings_->url.unix_path.empty() && is_usual(exchange);
+  mark_ = usual_ ? answer_mark_.next(net::ChunkPool::kChunk) : 0;
+  if (mark_ == 0) return;
+  mark_until_ = reactor().after(answer_mark_.patience_ms());
+  stream_->wake_at(mark_);
+}
+
+void AjpConnection::lift_mark() noexcept {
+  mark_ = 0;
+  stream_->wake_at(1);
+}
+
+net::Task<net::WaitResult> AjpConnection::wait_readable(net::Deadline deadline) {
+  // What came reached the mark and is not the whole answer.
+  if (mark_ != 0 && received_ > 0) {
+    lift_mark();
+    answer_mark_.failed();
+  }
+  if (mark_ != 0 && mark_until_ < deadline) {
+    const auto waited = co_await stream_->readable(mark_until_, observe::Phase::server);
+    if (waited != net::WaitResult::timeout) co_return waited;
+    lift_mark();
+    answer_mark_.failed();
+  }
+  const auto waited = co_await stream_->readable(deadline, observe::Phase::server);
+  co_return waited;
 }
 
 net::Task<util::Result<void>> AjpConnection::send_body_packet(std::span<const char> head, std::size_t most,
@@ -211,7 +253,7 @@ net::Task<util::Result<bool>> AjpConnection::fill(std::size_t keep, net::Deadlin
     if (got.status == net::IoStatus::end) co_return false;
     if (got.status == net::IoStatus::error) co_return util::Failure(net::io_error(got, Source::server, "receive"));
     if (keep == 0) in_.reset();
-    const auto waited = co_await stream_->readable(deadline, observe::Phase::server);
+    const auto waited = co_await wait_readable(deadline);
     if (waited != net::WaitResult::ready) co_return util::Failure(net::wait_error(waited, Source::server, "receive"));
   }
 }
@@ -339,6 +381,12 @@ void AjpConnection::drop() noexcept {
   in_.reset();
   const bool whole = framing_.kind != BodyKind::exact || content_ == framing_.length;
   const bool clean = whole && body_ended_ && keep_ && body_sent_ && !damaged_ && at_ == end_ && decoder_.done();
+  if (clean && usual_) answer_mark_.answered(received_, reactor().now_ms() - sent_ms_);
+  // Idle, it wakes for every byte: none belongs to an exchange (ADAPTERS X20).
+  if (clean && mark_ != 0) {
+    lift_mark();
+    answer_mark_.helped();
+  }
   finish(clean ? Reuse::yes : Reuse::no);
 }
 

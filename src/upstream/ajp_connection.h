@@ -8,6 +8,7 @@
 
 #include "protocols/ajp13/response_decoder.h"
 #include "src/http/body_source.h"
+#include "src/upstream/answer_mark.h"
 #include "src/upstream/connection.h"
 #include "src/upstream/server.h"
 
@@ -30,11 +31,20 @@ class AjpConnection final : public BackendConnection, private http::BodySource {
   net::Task<util::Result<void>> send_body_packet(std::span<const char> head, std::size_t most, http::Patience patience);
   net::Task<util::Result<void>> read_head(message::ResponseHead& head);
   net::Task<util::Result<bool>> fill(std::size_t keep, net::Deadline deadline);
+  // Waits for bytes, and until the mark is met while one is set.
+  net::Task<net::WaitResult> wait_readable(net::Deadline deadline);
+  void set_mark(const http::Exchange& exchange) noexcept;
+  void lift_mark() noexcept;
   util::Result<ajp13::ResponseStep> decode(message::ResponseHead& head);
   util::Result<bool> decode_ready(http::BodyBatch& batch, std::size_t budget);
   void log_decode_error(wire::DecodeError error) const noexcept;
 
   std::shared_ptr<const ServerSettings> settings_;
+  AnswerMark answer_mark_;
+  std::uint64_t sent_ms_ = 0;
+  std::size_t mark_ = 0;  // bytes that the stream waits for at present; 0: for any
+  net::Deadline mark_until_ = 0;
+  bool usual_ = false;  // the answer's size says something about the next one's
   ajp13::ResponseDecoder decoder_;
   http::Exchange* exchange_ = nullptr;
   net::Chunk in_;  // read and not decoded yet: in_[at_, end_)

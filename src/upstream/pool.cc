@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-#include "src/net/connect.h"
+#include "src/net/socket_options.h"
 #include "src/upstream/server.h"
 
 namespace pontage::upstream {

@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include "src/net/socket_options.h"
 #include "tests/unit/net/loop.h"
 #include "tests/unit/net/sockets.h"
 

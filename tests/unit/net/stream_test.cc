@@ -291,5 +291,43 @@ TEST(Stream, AFileLargerThanTheBufferArrivesWhole) {
   EXPECT_TRUE(got == content);
 }
 
+TEST(Stream, WakesAtAMarkAndTellsWhatWaitsWhenItIsTakenBack) {
+  Loop loop;
+  auto pair = testing::make_tcp_pair();
+  SocketStream stream(loop.reactor, std::move(pair.near));
+  std::array<char, 64> room{};
+  auto scenario = [&]() -> Task<void> {
+    stream.wake_at(6);
+    testing::put(pair.far, "one");
+    const auto early = co_await stream.readable(loop.reactor.after(20), kPhase);
+    EXPECT_EQ(early, WaitResult::timeout);
+    testing::put(pair.far, "two");
+    const auto both = co_await read_some(stream, room, kNoDeadline, kPhase, Source::client);
+    EXPECT_TRUE(both && text_of(room, *both) == "onetwo");
+    testing::put(pair.far, "red");
+    const auto again = co_await stream.readable(loop.reactor.after(20), kPhase);
+    EXPECT_EQ(again, WaitResult::timeout);
+    stream.wake_at(1);
+    const auto rest = co_await read_some(stream, room, kNoDeadline, kPhase, Source::client);
+    EXPECT_TRUE(rest && text_of(room, *rest) == "red");
+  };
+  loop.run(scenario());
+}
+
+TEST(Stream, AnEndIsToldBelowTheMark) {
+  Loop loop;
+  auto pair = testing::make_tcp_pair();
+  SocketStream stream(loop.reactor, std::move(pair.near));
+  std::array<char, 64> room{};
+  auto scenario = [&]() -> Task<void> {
+    stream.wake_at(6);
+    testing::put(pair.far, "one");
+    pair.far.reset();
+    const auto got = co_await read_some(stream, room, kNoDeadline, kPhase, Source::client);
+    EXPECT_TRUE(got && text_of(room, *got) == "one");
+  };
+  loop.run(scenario());
+}
+
 }  // namespace
 }  // namespace pontage::net
