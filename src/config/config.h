@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,10 +30,53 @@ struct Place {
   int column = 0;
 };
 
+// What the gateway speaks on TLS connections, in order of preference; ALPN offers no more.
+inline constexpr std::string_view kAlpnProtocols[] = {"http/1.1"};
+
+enum class TlsVersion : std::uint8_t { tls12, tls13 };
+
+// A certificate with its key, as files; paths are absolute or relative to the configuration file, resolved already.
+struct TlsPair {
+  std::string cert{};  // PEM: the certificate, then its chain
+  std::string key{};   // PEM
+  std::string ocsp{};  // DER: an OCSP response to be stapled; empty: none
+  Place place{};
+};
+
+struct ListenerTls {
+  std::vector<TlsPair> certificates{};  // empty: no TLS; the first is for names that no other has
+  std::string client_ca{};              // PEM; who may have signed clients' certificates
+  enum class ClientAuth : std::uint8_t { off, optional, required } client_auth = ClientAuth::off;
+  enum class ForwardCert : std::uint8_t { off, client_cert, xfcc } forward_cert = ForwardCert::off;
+  TlsVersion min_version = TlsVersion::tls12;
+  std::string ciphers{};  // of TLS 1.2, in OpenSSL's words; empty: Mozilla's intermediate list
+  std::vector<std::string> alpn{std::begin(kAlpnProtocols), std::end(kAlpnProtocols)};
+  bool tickets = true;
+  std::vector<std::string> ticket_key_files{};  // 80 bytes each; empty: keys of the process's own, changed as they age
+  Millis session_timeout{86'400'000};
+  Millis handshake{10'000};
+  Millis hsts{0};  // how long browsers shall insist on TLS; 0: nothing is said
+  Place place{};
+
+  bool enabled() const noexcept { return !certificates.empty(); }
+};
+
+// TLS towards servers.
+struct BackendTls {
+  std::string ca{};  // PEM; empty: the system's
+  bool verify = true;
+  std::string server_name{};  // empty: the host of the URL
+  std::string cert{};         // PEM; the gateway's own
+  std::string key{};
+  Place place{};
+};
+
 struct Listener {
   std::string bind;  // ":8080", "127.0.0.1:0", "[::1]:80", "unix:/run/x.sock"
   std::string name;  // metric label; the bind text unless given
   enum class HalfClose : std::uint8_t { refuse, allow } half_close = HalfClose::refuse;
+  ListenerTls tls{};
+  std::uint16_t redirect_port = 0;  // every request is sent to https at this port; 0: none is
   Place place;
 };
 
@@ -46,6 +90,7 @@ struct ServerUrl {
   Adapter adapter = Adapter::http;
   std::string host;  // name or address; empty for unix
   std::uint16_t port = 0;
+  bool tls = false;       // https
   std::string unix_path;  // of SCHEME+unix:/path
   std::string text;       // as written; identity of the server across reloads together with the backend's name
 };
@@ -93,6 +138,7 @@ struct Backend {
   std::string secret;              // AJP; from secret_file or ${ENV}; never printed
   std::size_t packet_size = 8192;  // AJP, 8192..65536
   CgiMapping cgi;
+  BackendTls tls{};
   bool keep_alive = false;         // FastCGI: whether connections are used again
   std::uint64_t max_vars = 65535;  // uwsgi: bytes of a request's variables
   std::optional<RequestBuffering>

@@ -47,6 +47,9 @@ std::string_view decimal(message::Arena& arena, unsigned value) {
 // Fields the gateway answers for; the client's own never pass.
 bool is_ours(HeaderId id) noexcept {
   switch (id) {
+    case HeaderId::client_cert:
+    case HeaderId::client_cert_chain:
+    case HeaderId::x_forwarded_client_cert:
     case HeaderId::host:
     case HeaderId::content_length:
     case HeaderId::expect:

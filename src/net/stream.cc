@@ -17,7 +17,9 @@ ByteStream::ByteStream(Reactor& reactor, util::UniqueFd fd) noexcept : reactor_(
 ByteStream::~ByteStream() = default;
 
 void ByteStream::on_events(std::uint32_t events) noexcept {
-  if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+  const bool input = (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+  if (input) socket_readable_ = true;
+  if (input || (read_wants_write_ && (events & EPOLLOUT) != 0)) {
     readable_ = true;
     if (reader_ != nullptr) reader_->complete(WaitResult::ready);
   }
@@ -29,7 +31,7 @@ void ByteStream::on_events(std::uint32_t events) noexcept {
     peer_closed_ = true;
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) failed_ = true;
     if (hangup_ != nullptr) hangup_(hangup_argument_);
-  } else if (hangup_ != nullptr && (events & EPOLLIN) != 0 && on_input_ == OnInput::report) {
+  } else if (hangup_ != nullptr && (events & EPOLLIN) != 0 && on_input_ == OnInput::report && input_matters()) {
     hangup_(hangup_argument_);
   }
 }
@@ -45,7 +47,18 @@ util::UniqueFd ByteStream::release() noexcept {
   return std::move(fd_);
 }
 
+void ByteStream::detach() noexcept {
+  reactor_->remove(fd_.get());
+}
+
+// Adding reports what is ready already, as a new edge.
+void ByteStream::attach(Reactor& reactor) noexcept {
+  reactor_ = &reactor;
+  if (!reactor.add(fd_.get(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, *this)) failed_ = readable_ = true;
+}
+
 void ByteStream::abort_on_close() noexcept {
+  aborted_ = true;
   const linger hard{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
 }

@@ -60,6 +60,8 @@ class ByteStream : public EventTarget {
   // While set, `hangup(argument)` is called when the peer resets or closes its direction, and with OnInput::report also
   // when it sends anything. It may destroy the stream. nullptr ends it.
   void watch_hangup(Hangup hangup, void* argument, OnInput on_input = OnInput::ignore) noexcept;
+  // Whether what came in is more than a transport's word for itself, such as a session ticket.
+  virtual bool input_matters() noexcept { return true; }
   // What is known without a system call: bytes or an end are waiting; the peer has closed its direction or reset.
   bool maybe_readable() const noexcept { return readable_; }
   bool peer_closed() const noexcept { return peer_closed_; }
@@ -67,8 +69,11 @@ class ByteStream : public EventTarget {
 
   int fd() const noexcept { return fd_.get(); }
   Reactor& reactor() const noexcept { return *reactor_; }
-  // Leaves this reactor and gives the descriptor away, for another worker; the stream is dead afterwards.
+  // Leaves this reactor and gives the descriptor away; the stream is dead afterwards.
   util::UniqueFd release() noexcept;
+  // Leaves this reactor, whole, for another worker: nobody may wait, and nothing may be buffered. There it is attached.
+  void detach() noexcept;
+  void attach(Reactor& reactor) noexcept;
   // A connect is under way: the stream is not writable before the kernel says so.
   void expect_connect() noexcept { writable_ = false; }
   // Makes the close a reset, so that a truncated answer cannot look complete.
@@ -85,6 +90,11 @@ class ByteStream : public EventTarget {
   bool writable_ = true;
   bool peer_closed_ = false;
   bool failed_ = false;
+  // For transports with bytes of their own (TLS): the socket, rather than the stream, may be read; a read waits until
+  // it may be written; the close is a reset.
+  bool socket_readable_ = false;
+  bool read_wants_write_ = false;
+  bool aborted_ = false;
 
  private:
   Ready* reader_ = nullptr;

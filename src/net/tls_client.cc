@@ -1,0 +1,74 @@
+#include "src/net/tls_client.h"
+
+#include "src/net/address.h"
+#include "src/net/tls_identity.h"
+#include "src/net/tls_stream.h"
+
+namespace pontage::net {
+
+wire::Expected<std::shared_ptr<TlsClient>, std::string> TlsClient::make(const config::BackendTls& config,
+                                                                        const std::string& host, std::size_t workers) {
+  std::shared_ptr<TlsClient> made(new TlsClient);
+  made->name_ = config.server_name.empty() ? host : config.server_name;
+  made->is_ip_ = Address::from_ip(made->name_, 0).has_value();
+  made->verify_ = config.verify;
+  made->sessions_.resize(workers);
+  if (auto error = made->prepare(config); !error.empty()) return wire::Unexpected<std::string>(std::move(error));
+  return made;
+}
+
+TlsClient::~TlsClient() = default;
+
+std::string TlsClient::prepare(const config::BackendTls& config) {
+  context_.reset(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* context = context_.get();
+  if (context == nullptr) return "TLS: " + tls_error();
+  SSL_CTX_set_app_data(context, this);
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(context, &TlsClient::on_session);
+  static constexpr unsigned char kHttp11[] = "\x08http/1.1";
+  SSL_CTX_set_alpn_protos(context, kHttp11, sizeof kHttp11 - 1);
+  if (verify_) {
+    const bool loaded = config.ca.empty() ? SSL_CTX_set_default_verify_paths(context) == 1
+                                          : SSL_CTX_load_verify_file(context, config.ca.c_str()) == 1;
+    if (!loaded) return "`ca`: cannot read certificates from `" + config.ca + "`: " + tls_error();
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  }
+  if (config.cert.empty()) return {};
+  auto identity = load_identity({.cert = config.cert, .key = config.key});
+  if (!identity) return identity.error();
+  if (SSL_CTX_use_certificate(context, identity->cert.get()) != 1) return "the certificate: " + tls_error();
+  for (const auto& link : identity->chain) SSL_CTX_add1_chain_cert(context, link.get());
+  if (SSL_CTX_use_PrivateKey(context, identity->key.get()) != 1) return "the key: " + tls_error();
+  return {};
+}
+
+SslPtr TlsClient::new_connection(unsigned worker) noexcept {
+  SslPtr ssl(SSL_new(context_.get()));
+  if (!ssl) return ssl;
+  X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl.get());
+  const bool named =
+      is_ip_ ? X509_VERIFY_PARAM_set1_ip_asc(wanted, name_.c_str()) == 1 : SSL_set1_host(ssl.get(), name_.c_str()) == 1;
+  if (!named) return nullptr;
+  if (!is_ip_) SSL_set_tlsext_host_name(ssl.get(), name_.c_str());
+  if (worker < sessions_.size() && sessions_[worker]) SSL_set_session(ssl.get(), sessions_[worker].get());
+  return ssl;
+}
+
+// On the thread of the worker that the connection belongs to now. 1: the session is kept.
+int TlsClient::on_session(SSL* ssl, SSL_SESSION* session) {
+  auto* self = static_cast<TlsClient*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+  const auto* stream = static_cast<const TlsStream*>(SSL_get_app_data(ssl));
+  if (stream == nullptr) return 0;
+  const unsigned worker = stream->reactor().id();
+  if (worker >= self->sessions_.size()) return 0;
+  self->sessions_[worker].reset(session);
+  return 1;
+}
+
+}  // namespace pontage::net

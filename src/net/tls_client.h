@@ -1,0 +1,37 @@
+// TlsClient: the TLS side of one application server: whom to believe, whom to expect, who we are; and the last session
+// with it on each worker, to be resumed. Made on the control thread, shared by the workers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocols/wire/expected.h"
+#include "src/config/config.h"
+#include "src/net/tls_handle.h"
+
+namespace pontage::net {
+
+class TlsClient {
+ public:
+  // `host` is the URL's. The error is one sentence.
+  static wire::Expected<std::shared_ptr<TlsClient>, std::string> make(const config::BackendTls& config,
+                                                                      const std::string& host, std::size_t workers);
+  ~TlsClient();
+
+  // On worker `worker`'s thread; nullptr without memory.
+  SslPtr new_connection(unsigned worker) noexcept;
+
+ private:
+  TlsClient() = default;
+  std::string prepare(const config::BackendTls& config);
+  static int on_session(SSL* ssl, SSL_SESSION* session);
+
+  SslContextPtr context_;
+  std::string name_;  // whom the certificate must name
+  bool is_ip_ = false;
+  bool verify_ = true;
+  std::vector<SslSessionPtr> sessions_;  // by worker, each its thread's alone
+};
+
+}  // namespace pontage::net
