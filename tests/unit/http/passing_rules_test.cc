@@ -66,6 +66,12 @@ TEST_F(PassingRules, HopByHopFieldsDoNotPass) {
   }
 }
 
+TEST_F(PassingRules, NoClientCanClaimACertificate) {
+  for (const char* name : {"Client-Cert", "client-cert-chain", "X-Forwarded-Client-Cert", "X_Forwarded_Client_Cert"}) {
+    EXPECT_EQ(forwarded(name, "x"), "(gone)") << name;
+  }
+}
+
 TEST_F(PassingRules, FieldsThatOnlyReadAsOursDoNotPass) {
   for (const char* name : {"X_Forwarded_For", "x-forwarded_proto", "X_REQUEST_ID", "Content_Length", "Proxy_"}) {
     const bool mimics = std::string_view(name) != "Proxy_";
