@@ -8,6 +8,7 @@
 
 #include "src/config/load.h"
 #include "src/gateway/gateway.h"
+#include "src/net/tls_check.h"
 #include "src/observe/log.h"
 #include "src/origin/options.h"
 #include "src/origin/origin.h"
@@ -26,6 +27,7 @@ constexpr int kControlPatience = 60;  // seconds
 config::Loaded load(const std::string& file) {
   auto loaded = config::load_file(file);
   if (loaded.ok()) routing::check(loaded.config, loaded.problems);
+  if (loaded.ok()) net::check_tls(loaded.config, loaded.problems);
   return loaded;
 }
 

@@ -48,8 +48,11 @@ Json scalar_schema(const Key& key) {
       Json any = Json::array();
       for (const auto& choice : key.choices) {
         any.push_back(choice);
-        if (choice.find_first_not_of("0123456789") == std::string_view::npos)
+        if (choice.find_first_not_of("0123456789") == std::string_view::npos) {
           any.push_back(std::stoi(std::string(choice)));
+        } else if (choice.find_first_not_of("0123456789.") == std::string_view::npos) {
+          any.push_back(std::stod(std::string(choice)));
+        }
       }
       return {{"enum", std::move(any)}};
     }
@@ -93,6 +96,9 @@ Json with_short_form(const Key& key, Json section) {
   const bool list = key.type == Type::group && child != nullptr && child->type == Type::texts;
   Json any = Json::array({{{"type", {"string", "boolean", "number"}}}, std::move(section)});
   if (list) any.push_back(text_list());
+  if (key.type == Type::group && child != nullptr && child->type == Type::records) {
+    any.push_back({{"type", "array"}, {"items", with_short_form(*child, section_schema(child_prefix(*child)))}});
+  }
   return {{"anyOf", std::move(any)}};
 }
 

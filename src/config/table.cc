@@ -35,6 +35,7 @@ const std::vector<Key>& table() {
   static const std::vector<Key> made = [] {
     std::vector<Key> keys;
     append_global_keys(keys);
+    append_listener_tls_keys(keys);
     append_backend_keys(keys);
     append_route_keys(keys);
     append_buffering_keys(keys);

@@ -18,8 +18,7 @@ class Http1Session final : public Session, private http::InterimSink {
                config::Listener::HalfClose half_close);
   ~Http1Session() override;
 
-  // Runs until the connection ends. The session must be in its host's list.
-  void start();
+  void start() override;
 
   void drain() noexcept override;
   void cancel() noexcept override;

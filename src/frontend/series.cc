@@ -23,6 +23,11 @@ SessionSeries::SessionSeries(observe::Metrics& metrics)
                                              util::to_string(static_cast<util::ErrorKind>(kind)));
     }
   }
+  constexpr std::array<std::string_view, 6> kHandshakes{"full",    "resumed", "failed",
+                                                        "aborted", "timeout", "plain_http"};
+  for (std::size_t i = 0; i < handshakes.size(); ++i) {
+    handshakes[i] = metrics.counter(Family::tls_handshakes_total, kHandshakes[i]);
+  }
   for (std::size_t i = 0; i < decode_limits.size(); ++i) {
     const auto error = static_cast<wire::DecodeError>(i);
     if (wire::is_limit(error)) decode_limits[i] = metrics.counter(Family::limit_hits_total, wire::to_string(error));

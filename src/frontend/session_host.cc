@@ -19,9 +19,12 @@ void SessionHost::set_site(std::shared_ptr<const routing::Site> site) {
   site_ = std::shared_ptr<const routing::Site>(std::move(holder), raw);
 }
 
-void SessionHost::add(Session& session) noexcept {
-  sessions_.push_back(session);
+void SessionHost::begin(std::unique_ptr<Session> session) {
+  if (begun_) begun_(session->connection());
+  Session* begun = session.release();
+  sessions_.push_back(*begun);
   ++count_;
+  begun->start();
 }
 
 void SessionHost::remove(Session& session) noexcept {

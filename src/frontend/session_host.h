@@ -21,6 +21,8 @@ namespace pontage::frontend {
 class Session : public util::ListHook {
  public:
   virtual ~Session() = default;
+  // Runs until the connection ends. The session must be in its host's list.
+  virtual void start() = 0;
   // The worker drains: an idle session ends now, a busy one after its exchange.
   virtual void drain() noexcept = 0;
   // The deadline has passed: end whatever goes on.
@@ -30,6 +32,9 @@ class Session : public util::ListHook {
   virtual const http::ConnectionInfo& connection() const noexcept = 0;
 };
 
+// How a TLS handshake ended.
+enum class Handshake : std::uint8_t { full, resumed, failed, aborted, timeout, plain_http };
+
 // The series every session counts into, registered once (src/frontend/series.cc).
 struct SessionSeries {
   explicit SessionSeries(observe::Metrics& metrics);
@@ -38,6 +43,7 @@ struct SessionSeries {
   std::array<std::array<observe::SeriesId, kKinds>, 3> aborts;  // by util::Source and util::ErrorKind
   std::array<observe::SeriesId, 32> decode_limits;              // by wire::DecodeError
   observe::SeriesId limit_body, limit_rate, limit_connections, limit_queue;
+  std::array<observe::SeriesId, 6> handshakes;  // by Handshake
 };
 
 struct Http1Work;
@@ -59,7 +65,8 @@ class SessionHost {
   const std::shared_ptr<const routing::Site>& site() const noexcept { return site_; }
   void set_site(std::shared_ptr<const routing::Site> site);
 
-  void add(Session& session) noexcept;
+  // Takes a session in and starts it. It may have ended when this returns.
+  void begin(std::unique_ptr<Session> session);
   // The session has ended: it is destroyed here.
   void remove(Session& session) noexcept;
   std::size_t count() const noexcept { return count_; }
@@ -70,8 +77,10 @@ class SessionHost {
   void cancel_older_than(std::uint64_t oldest) noexcept;
   // Called when the last session has gone while draining.
   void on_empty(std::function<void()> empty) { empty_ = std::move(empty); }
-  // Called for each session that ends, before it is destroyed.
-  void on_removed(std::function<void(const http::ConnectionInfo&)> removed) { removed_ = std::move(removed); }
+  // Called for each session that begins; and for each that ends, before it is destroyed.
+  using Told = std::function<void(const http::ConnectionInfo&)>;
+  void on_begun(Told begun) { begun_ = std::move(begun); }
+  void on_removed(Told removed) { removed_ = std::move(removed); }
 
   // "Date: ...\r\nServer: pontage\r\n" of this second.
   std::string_view date_lines() noexcept;
@@ -89,7 +98,8 @@ class SessionHost {
   std::size_t count_ = 0;
   bool draining_ = false;
   std::function<void()> empty_;
-  std::function<void(const http::ConnectionInfo&)> removed_;
+  Told begun_;
+  Told removed_;
   std::int64_t date_second_ = -1;
   char date_lines_[64] = {};
   std::size_t date_size_ = 0;

@@ -40,6 +40,7 @@ Gateway::Gateway(config::Config config, std::string file, int ready_fd)
       timer_(loop_),
       exposition_(metrics_, PONTAGE_VERSION),
       session_series_(metrics_),
+      listener_book_(metrics_),
       file_events_(loop_),
       blocking_(kBlockingThreads),
       admin_(loop_, {.metrics = [this] { return exposition_.render_text(); },
@@ -82,6 +83,11 @@ bool Gateway::start(std::string& error) {
   registry_ = std::make_unique<upstream::Registry>(std::move(reactors), metrics_, resolver_);
   std::vector<OpenedListener> opened;
   if (!open_listeners(config_, opened, error)) return false;
+  const auto settings = listener_book_.make(config_);  // as who may read the keys
+  if (!settings) {
+    error = settings.error().message;
+    return false;
+  }
   if (!config_.admin.empty() && !admin_.listen(config_.admin, error)) return false;
   if (!config_.control.empty()) {
     control_ = std::make_unique<admin::ControlSocket>(loop_, [this](std::string_view verb) { return command(verb); });
@@ -98,7 +104,7 @@ bool Gateway::start(std::string& error) {
                                                  [this] { return double(access_log_.dropped() + log::dropped()); }));
   install_site(config_);
   for (auto& worker : workers_) worker->start();
-  install_listeners(std::move(opened));
+  install_listeners(std::move(opened), *settings);
   state_ = State::serving;
   announce();
   wait_for_signals();
@@ -115,28 +121,30 @@ bool Gateway::open_listeners(const config::Config& config, std::vector<OpenedLis
   return true;
 }
 
-void Gateway::install_listeners(std::vector<OpenedListener> opened) {
+void Gateway::install_listeners(std::vector<OpenedListener> opened, const SettingsByBind& settings) {
+  for (const auto& [bind, made] : settings) {
+    if (!listening_.contains(bind)) continue;
+    for (auto& worker : workers_) worker->change_listener(bind, made);
+  }
   for (auto& listener : opened) {
-    Worker::ListenerSocket socket{.key = listener.config.bind,
-                                  .metric_id = metrics_.intern_listener(listener.config.name),
-                                  .half_close = listener.config.half_close,
-                                  .hand_over = {}};
-    const bool dealt = listener.sockets.size() < workers_.size();
-    if (dealt) {
-      socket.hand_over = [this, plain = socket](util::UniqueFd fd, const net::Address& peer) {
-        deal(plain, std::move(fd), peer);
+    const std::string& bind = listener.config.bind;
+    Worker::HandOver hand_over;
+    if (listener.sockets.size() < workers_.size()) {
+      hand_over = [this](const SettingsPtr& made, util::UniqueFd fd, const net::Address& peer) {
+        deal(made, std::move(fd), peer);
       };
     }
     for (std::size_t i = 0; i < listener.sockets.size(); ++i)
-      workers_[i]->open_listener(socket, std::move(listener.sockets[i]));
-    listening_[listener.config.bind] = listener.address;
+      workers_[i]->open_listener(bind, settings.at(bind), std::move(listener.sockets[i]), hand_over);
+    listening_[bind] = listener.address;
     log::info("listening on {}", listener.address);
   }
+  listener_book_.install(settings);
 }
 
 // On worker 0's thread: one socket's connections go round.
-void Gateway::deal(const Worker::ListenerSocket& listener, util::UniqueFd fd, const net::Address& peer) {
-  workers_[next_worker_++ % workers_.size()]->adopt(listener, std::move(fd), peer);
+void Gateway::deal(const SettingsPtr& settings, util::UniqueFd fd, const net::Address& peer) {
+  workers_[next_worker_++ % workers_.size()]->adopt(settings, std::move(fd), peer);
 }
 
 void Gateway::close_unnamed_listeners(const config::Config& config) {

@@ -40,9 +40,10 @@ class Gateway {
 
   bool start(std::string& error);
   bool open_listeners(const config::Config& config, std::vector<OpenedListener>& opened, std::string& error);
-  void install_listeners(std::vector<OpenedListener> opened);
+  // New sockets get their settings, and those that are kept get new ones.
+  void install_listeners(std::vector<OpenedListener> opened, const SettingsByBind& settings);
   void close_unnamed_listeners(const config::Config& config);
-  void deal(const Worker::ListenerSocket& listener, util::UniqueFd fd, const net::Address& peer);
+  void deal(const SettingsPtr& settings, util::UniqueFd fd, const net::Address& peer);
   bool become_user(const std::string& user, std::string& error) const;
   void announce();
 
@@ -72,6 +73,7 @@ class Gateway {
   observe::Collectable exposition_;
   observe::AccessLog access_log_;
   frontend::SessionSeries session_series_;
+  ListenerBook listener_book_;
   ConnectionCount connections_;
   std::vector<std::unique_ptr<Worker>> workers_;
   net::Resolver resolver_;

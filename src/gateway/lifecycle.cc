@@ -8,6 +8,7 @@
 #include "src/config/load.h"
 #include "src/gateway/gateway.h"
 #include "src/gateway/notify.h"
+#include "src/net/tls_check.h"
 #include "src/observe/log.h"
 #include "src/routing/check.h"
 
@@ -67,7 +68,15 @@ admin::ControlAnswer Gateway::reload() {
   if (state_ != State::serving) return {kExitFailure, "not serving: nothing is reloaded\n"};
   auto loaded = config::load_file(file_);
   if (loaded.ok()) routing::check(loaded.config, loaded.problems);
+  if (loaded.ok()) net::check_tls(loaded.config, loaded.problems);
   std::string error = loaded.ok() ? std::string() : config::render(loaded);
+  // The files may have changed since the check a moment ago.
+  SettingsByBind settings;
+  if (error.empty()) {
+    auto made = listener_book_.make(loaded.config);
+    if (made) settings = *std::move(made);
+    if (!made) error = made.error().message + "\n";
+  }
   std::vector<OpenedListener> opened;
   if (error.empty() && !open_listeners(loaded.config, opened, error)) error += "\n";
   if (!error.empty()) {
@@ -83,7 +92,7 @@ admin::ControlAnswer Gateway::reload() {
   }
   install_site(loaded.config);
   registry_->retire_unnamed();
-  install_listeners(std::move(opened));
+  install_listeners(std::move(opened), settings);
   close_unnamed_listeners(loaded.config);
   config_ = std::move(loaded.config);
   last_reload_success_ = 1;
@@ -97,12 +106,6 @@ std::string Gateway::restart_hints(const config::Config& next) const {
   auto note = [&](bool changed, const char* name) {
     if (changed) names += (names.empty() ? "" : ", ") + std::string(name);
   };
-  for (const auto& listener : next.listeners) {
-    const auto before = std::find_if(config_.listeners.begin(), config_.listeners.end(),
-                                     [&](const auto& l) { return l.bind == listener.bind; });
-    const bool kept = before != config_.listeners.end();
-    note(kept && (before->half_close != listener.half_close || before->name != listener.name), "listeners");
-  }
   note(next.workers != config_.workers, "workers");
   note(next.user != config_.user, "user");
   note(next.control != config_.control, "control");

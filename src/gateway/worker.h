@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "src/frontend/session_host.h"
+#include "src/gateway/listener_settings.h"
 #include "src/net/acceptor.h"
 #include "src/net/reactor.h"
 
@@ -36,31 +37,37 @@ class Worker {
   // From the control thread; they take effect in the worker's next turn (before start(), at once).
   void set_site(std::shared_ptr<const routing::Site> site);
   // `hand_over` deals accepted descriptors of a listener that only this worker accepts; empty: it keeps them.
-  struct ListenerSocket {
-    std::string key;  // the bind text
-    std::uint16_t metric_id = 0;
-    config::Listener::HalfClose half_close = config::Listener::HalfClose::refuse;
-    std::function<void(util::UniqueFd, const net::Address&)> hand_over;
-  };
-  void open_listener(ListenerSocket listener, util::UniqueFd socket);
-  void close_listener(const std::string& key);
-  void adopt(const ListenerSocket& listener, util::UniqueFd fd, const net::Address& peer);
+  using HandOver = std::function<void(const SettingsPtr&, util::UniqueFd, const net::Address&)>;
+  void open_listener(const std::string& bind, SettingsPtr settings, util::UniqueFd socket, HandOver hand_over);
+  // What is accepted from now on has these settings; nothing happens to the rest.
+  void change_listener(const std::string& bind, SettingsPtr settings);
+  void close_listener(const std::string& bind);
+  void adopt(SettingsPtr settings, util::UniqueFd fd, const net::Address& peer);
   void close_all_listeners();
   void drain(std::function<void()> empty);
   void cancel_all();
   void cancel_older_than(std::uint64_t generation);
 
  private:
+  struct Listening {
+    SettingsPtr settings;
+    HandOver hand_over;
+    std::unique_ptr<net::Acceptor> acceptor{};
+  };
+
   void on_worker(std::function<void()> work);
-  void accept(const ListenerSocket& listener, util::UniqueFd fd, const net::Address& peer);
+  void accept(const ListenerSettings& settings, util::UniqueFd fd, const net::Address& peer);
+  void turn_away(const ListenerSettings& settings, int fd);
+  void register_connections(const ListenerSettings& settings);
 
   net::Reactor reactor_;
   frontend::SessionHost host_;
   observe::Metrics* metrics_;
   ConnectionCount* count_;
   observe::HistogramId loop_lag_;
-  std::map<std::string, std::unique_ptr<net::Acceptor>> acceptors_;
-  std::map<std::uint16_t, observe::SeriesId> connection_series_;
+  std::map<std::string, std::unique_ptr<Listening>> listening_;  // by bind text
+  // Connections that are open, by listener and protocol; the protocols are static texts.
+  std::map<std::pair<std::uint16_t, std::string_view>, observe::SeriesId> connection_series_;
   std::thread thread_;
 };
 

@@ -16,12 +16,11 @@
 #include "src/net/address.h"
 #include "src/net/fiber.h"
 #include "src/net/reactor.h"
+#include "src/net/tls_facts.h"
 #include "src/observe/ledger.h"
 #include "src/observe/metrics.h"
 
 namespace pontage::http {
-
-enum class Transport : std::uint8_t { clear, tls };
 
 // What is true of the client's connection for as long as it lasts.
 struct ConnectionInfo {
@@ -29,9 +28,9 @@ struct ConnectionInfo {
   std::string peer_ip;  // text of peer, made once
   std::string local_ip;
   std::uint16_t local_port = 0;
-  Transport transport = Transport::clear;
   std::uint16_t listener = 0;  // interned metric id
   std::string_view protocol = "http/1.1";
+  std::shared_ptr<const net::TlsFacts> tls{};  // nullptr: in the clear
 };
 
 // Who the client is after trusted proxies were believed (src/http/forwarding.h fills it).

@@ -146,7 +146,7 @@ void identify_client(Exchange& exchange, const ForwardingPolicy& policy) {
   const ConnectionInfo& connection = *exchange.connection;
   ClientIdentity& client = exchange.client;
   client.ip = connection.peer_ip;
-  client.scheme = connection.transport == Transport::tls ? "https" : "http";
+  client.scheme = connection.tls ? "https" : "http";
   client.host = exchange.request.authority;
   client.port = exchange.request.port != 0 ? exchange.request.port : connection.local_port;
   if (policy.trusted.empty() || !is_trusted(connection.peer, policy)) return;
@@ -199,6 +199,9 @@ void make_forward_headers(Exchange& exchange, const ForwardingPolicy& policy) {
   if (policy.rfc7239) ours.add(HeaderId::forwarded, make_forwarded(exchange));
   const std::string_view here = exchange.request.version == message::kHttp10 ? "1.0 pontage" : "1.1 pontage";
   ours.add(HeaderId::via, via.empty() ? here : arena.join({via, ", ", here}));
+  if (const auto& tls = exchange.connection->tls; tls && !tls->client_cert_field.empty()) {
+    ours.add(tls->xfcc ? HeaderId::x_forwarded_client_cert : HeaderId::client_cert, tls->client_cert_field);
+  }
   if (exchange.request_id.empty()) make_request_id(exchange, policy);
   ours.add(HeaderId::x_request_id, exchange.request_id);
   ours.add(HeaderId::traceparent, make_traceparent(exchange));

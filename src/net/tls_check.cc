@@ -12,26 +12,50 @@ namespace {
 
 constexpr std::int64_t kSoon = 7 * 86'400;
 
+void warn_of(const config::TlsPair& pair, const TlsIdentity& identity, std::vector<config::Problem>& problems) {
+  const std::int64_t now = std::time(nullptr);
+  const auto warn = [&](const std::string& text) {
+    problems.push_back({config::Severity::warning, pair.place, "the certificate `" + pair.cert + "` " + text});
+  };
+  if (identity.not_after <= now) {
+    warn("has expired");
+  } else if (identity.not_after <= now + kSoon) {
+    warn("expires within a week");
+  }
+  if (identity.not_before > now) warn("is not valid yet");
+  if (!identity.ocsp.empty() && identity.ocsp_until <= now) warn("has an OCSP response that is stale: none is sent");
+}
+
+// Every pair by itself first, so that all that is wrong is said at once.
+bool check_pairs(const config::ListenerTls& tls, std::vector<config::Problem>& problems) {
+  bool fine = true;
+  for (const auto& pair : tls.certificates) {
+    const auto identity = load_identity(pair);
+    if (identity) {
+      warn_of(pair, *identity, problems);
+    } else {
+      problems.push_back({config::Severity::error, pair.place, identity.error()});
+      fine = false;
+    }
+  }
+  return fine;
+}
+
 void check_listener(const config::Listener& listener, std::vector<config::Problem>& problems) {
+  if (!check_pairs(listener.tls, problems)) return;
   const auto server = TlsServer::make(listener.tls, listener.bind, std::make_shared<TicketKeys>(86'400));
   if (!server) {
     problems.push_back({config::Severity::error, server.error().place, server.error().text});
     return;
   }
-  const std::int64_t now = std::time(nullptr);
   for (std::size_t i = 0; i < listener.tls.certificates.size(); ++i) {
     const auto& pair = listener.tls.certificates[i];
-    const auto& identity = (*server)->identities()[i];
-    const auto warn = [&](const std::string& text) {
-      problems.push_back({config::Severity::warning, pair.place, "the certificate `" + pair.cert + "` " + text});
-    };
-    if (identity.not_after <= now) {
-      warn("has expired");
-    } else if (identity.not_after <= now + kSoon) {
-      warn("expires within a week");
-    }
-    if (identity.not_before > now) warn("is not valid yet");
-    if (!identity.ocsp.empty() && identity.ocsp_until <= now) warn("has an OCSP response that is stale: none is sent");
+    if ((*server)->shows(i)) continue;
+    problems.push_back({config::Severity::warning, pair.place,
+                        "the certificate `" + pair.cert + "` is never shown: " +
+                            ((*server)->identities()[i].names.empty()
+                                 ? "it names no host"
+                                 : "another one with the same kind of key is good for its names")});
   }
 }
 

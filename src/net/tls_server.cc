@@ -161,6 +161,12 @@ bool TlsServer::covers(std::size_t site, std::string_view host) const noexcept {
          std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return identities_[i].covers(name); });
 }
 
+bool TlsServer::shows(std::size_t identity) const noexcept {
+  return std::any_of(sites_.begin(), sites_.end(), [&](const Site& site) {
+    return std::find(site.identities.begin(), site.identities.end(), identity) != site.identities.end();
+  });
+}
+
 int TlsServer::on_server_name(SSL* ssl, int*, void* argument) {
   const auto* self = static_cast<const TlsServer*>(argument);
   const char* host = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);

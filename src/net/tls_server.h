@@ -34,6 +34,9 @@ class TlsServer : public std::enable_shared_from_this<TlsServer> {
   // of another name belongs elsewhere (421, RFC 9110 7.4).
   bool covers(std::size_t site, std::string_view host) const noexcept;
 
+  // Whether anybody gets to see the certificate of this number.
+  bool shows(std::size_t identity) const noexcept;
+
   const config::ListenerTls& config() const noexcept { return config_; }
   const std::vector<TlsIdentity>& identities() const noexcept { return identities_; }
 

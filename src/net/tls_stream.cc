@@ -39,7 +39,8 @@ int tls_bio_write(BIO* bio, const char* data, int size) {
   }
   const int flags = MSG_NOSIGNAL | (stream.more_follows_ ? MSG_MORE : 0);
   const ssize_t sent = ::send(stream.fd_.get(), data, static_cast<std::size_t>(size), flags);
-  if (sent < size) stream.writable_ = sent < 0 && errno == EINTR;
+  // After an error no edge comes: OpenSSL, which forgives it while it sends tickets, is to meet it again.
+  if (sent < size) stream.writable_ = sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK;
   if (sent >= 0) return static_cast<int>(sent);
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
     BIO_set_retry_write(bio);

@@ -64,6 +64,10 @@ constexpr std::array<FamilyInfo, kFamilies> kTable{{
     {Family::config_reloads_total, kCounter, 1, "config_reloads_total", "Reloads asked for.", {"result"}},
     {Family::config_last_reload_success, kGauge, 1, "config_last_reload_success",
      "1 when the last reload was accepted.", {}, Merge::youngest},
+    {Family::tls_handshakes_total, kCounter, 1, "tls_handshakes_total", "TLS handshakes of clients that ended.",
+     {"result"}},
+    {Family::tls_certificate_expiry_seconds, kGauge, 1, "tls_certificate_expiry_seconds",
+     "When the certificate expires, in seconds since 1970.", {"listener", "certificate"}, Merge::youngest},
     {Family::series_dropped_total, kCounter, 1, "series_dropped_total",
      "Series not kept, and requests not told apart, because there were too many.", {}},
 }};

@@ -34,6 +34,15 @@ message::HeaderList ajp_headers(http::Exchange& exchange) {
   return list;
 }
 
+// The client's own certificate without its chain, which a resumed session no longer has: the same every time.
+ajp13::TlsFacts ajp_facts(const net::TlsFacts& facts) {
+  return {.protocol = facts.version,
+          .cipher = facts.cipher,
+          .session = facts.session_id,
+          .certificate = facts.client_cert,
+          .key_size = facts.key_bits};
+}
+
 util::Failure refusal(const ajp13::EncodeRefusal& why, const BackendServer& server) {
   using Reason = ajp13::EncodeRefusal::Reason;
   if (why.reason == Reason::bad_target) {
@@ -122,6 +131,7 @@ net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange
 
 net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchange) {
   const message::RequestHead& request = exchange.request;
+  const net::TlsFacts* tls = exchange.connection->tls.get();
   const auto headers = ajp_headers(exchange);
   const ajp13::ForwardRequest forward{
       .head = request,
@@ -135,6 +145,7 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
       .server_name = request.host.empty() ? std::string_view(exchange.connection->local_ip) : request.host,
       .server_port = exchange.client.port,
       .is_tls = exchange.client.scheme == "https",
+      .tls = tls != nullptr ? ajp_facts(*tls) : ajp13::TlsFacts{},
       .secret = settings_->secret,
       .activation = "ACT"};
   const bool large = settings_->packet_size > net::ChunkPool::kChunk;

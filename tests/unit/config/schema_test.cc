@@ -32,11 +32,12 @@ std::string contents(const std::string& file) {
 std::optional<std::int64_t> fresh_number(const Key& key) {
   Config config;
   Listener listener;
+  TlsPair pair;
   Backend backend;
   Server server;
   Route route;
   CacheRule cache_rule;
-  Target target{&config, &listener, &backend, &server, &route, &cache_rule};
+  Target target{&config, &listener, &pair, &backend, &server, &route, &cache_rule};
   if (const auto* where = std::get_if<bool& (*)(Target&)>(&key.where)) return (*where)(target) ? 1 : 0;
   if (const auto* where = std::get_if<int& (*)(Target&)>(&key.where)) return (*where)(target);
   if (const auto* where = std::get_if<std::uint64_t& (*)(Target&)>(&key.where))

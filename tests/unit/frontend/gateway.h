@@ -242,9 +242,8 @@ class Gateway {
       info.local_ip = "192.0.2.2";
       info.local_port = 80;
       auto stream = std::make_unique<net::SocketStream>(reactor_, std::move(pair.near));
-      auto* session = new Http1Session(host_, std::move(stream), std::move(info), config::Listener::HalfClose::refuse);
-      host_.add(*session);
-      session->start();
+      host_.begin(std::make_unique<Http1Session>(host_, std::move(stream), std::move(info),
+                                                 config::Listener::HalfClose::refuse));
     });
     return Client(std::move(pair.far));
   }
