@@ -14,19 +14,6 @@ using message::HeaderId;
 using wire::DecodeError;
 using Failure = std::optional<DecodeError>;
 
-// "HTTP/1.1", "HTTP/2" and the like.
-std::optional<message::Version> parse_protocol(std::string_view text) noexcept {
-  constexpr std::string_view kName = "HTTP/";
-  if (!text.starts_with(kName)) return std::nullopt;
-  text.remove_prefix(kName.size());
-  if (text.empty() || !wire::is_digit(text[0])) return std::nullopt;
-  message::Version version{static_cast<std::uint8_t>(text[0] - '0'), 0};
-  if (text.size() == 1) return version;
-  if (text.size() != 3 || text[1] != '.' || !wire::is_digit(text[2])) return std::nullopt;
-  version.minor = static_cast<std::uint8_t>(text[2] - '0');
-  return version;
-}
-
 bool is_visible(char c) noexcept {
   return c > 0x20 && c < 0x7f && c != '#';
 }
@@ -48,7 +35,7 @@ Failure read_line(wire::Cursor& in, std::uint8_t& method_code, message::RequestH
   if (!is_tls) return DecodeError::bad_length;
   if (*is_tls > 1) return DecodeError::unknown_code;
 
-  const auto version = parse_protocol(*protocol);
+  const auto version = message::parse_version(*protocol);
   if (!version) return DecodeError::unsupported_version;
   head.version = *version;
   const bool is_asterisk = *path == "*";
@@ -152,24 +139,6 @@ Failure set_method(std::uint8_t code, std::string_view stored, message::RequestH
   return std::nullopt;
 }
 
-// Host, or else the server's name and port.
-Failure set_authority(const Attributes& attributes, message::Arena& arena, message::RequestHead& head) {
-  const auto hosts = head.headers.count(HeaderId::host);
-  if (hosts > 1) return DecodeError::duplicate_host;
-  head.authority = hosts == 1 ? head.headers.value(HeaderId::host) : attributes.server_name;
-  head.port = hosts == 1 ? std::uint16_t{0} : attributes.server_port;
-  if (head.authority.empty()) return std::nullopt;
-  const auto parsed = message::parse_authority(head.authority);
-  if (!parsed) return DecodeError::malformed_host;
-  auto host = parsed->host;
-  if (host.ends_with('.')) host.remove_suffix(1);
-  const auto lower = arena.chars(host.size());
-  std::transform(host.begin(), host.end(), lower.begin(), wire::to_lower);
-  head.host = {lower.data(), lower.size()};
-  if (parsed->port != 0) head.port = parsed->port;
-  return std::nullopt;
-}
-
 }  // namespace
 
 Failure read_forward_request(std::string_view payload, const wire::HeadLimits& limits, message::Arena& arena,
@@ -193,7 +162,9 @@ Failure read_forward_request(std::string_view payload, const wire::HeadLimits& l
   if (!std::all_of(target.query.begin(), target.query.end(), is_visible)) return DecodeError::malformed_target;
   head.target_text = target.has_query ? arena.join({target.raw_path, "?", target.query}) : target.raw_path;
   if (target.raw_path.size() + target.query.size() > limits.request_line) return DecodeError::request_line_too_long;
-  if (const auto error = set_authority(attributes, arena, head)) return error;
+  if (const auto error = message::settle_authority(head, attributes.server_name, attributes.server_port, arena)) {
+    return error;
+  }
   // A gateway has taken the coding off: one that is still named was not understood (A15).
   if (head.headers.has(HeaderId::transfer_encoding)) return DecodeError::bad_transfer_encoding;
   const auto framing = message::request_framing(head.headers, head.version);

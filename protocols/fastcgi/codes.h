@@ -12,6 +12,8 @@ inline constexpr std::size_t kHeader = 8;
 // The most content we put into a record: a multiple of eight below 2^16 (F2).
 inline constexpr std::size_t kMostContent = 65528;
 
+inline constexpr std::uint8_t kResponder = 1;  // the only role of the three that is in use (F19)
+
 enum class RecordType : std::uint8_t {
   begin_request = 1,
   abort_request = 2,

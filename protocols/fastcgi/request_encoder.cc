@@ -1,17 +1,15 @@
 #include "protocols/fastcgi/request_encoder.h"
 
+#include "protocols/fastcgi/record.h"
+
 namespace pontage::fastcgi {
 namespace {
 
-constexpr std::uint8_t kResponder = 1;
 constexpr std::size_t kLongLength = 128;  // lengths from here on take four bytes
 
 void append_header(wire::Sink& sink, RecordType type, std::size_t content) {
-  sink.append_u8(kVersion);
-  sink.append_u8(static_cast<std::uint8_t>(type));
-  sink.append_u16be(kRequestId);
-  sink.append_u16be(static_cast<std::uint16_t>(content));
-  sink.append_u16be(0);  // no padding; the reserved byte is zero (F1)
+  const auto header = record_header(type, content);
+  sink.append({header.data(), header.size()});
 }
 
 std::size_t length_size(std::size_t length) noexcept {
@@ -76,14 +74,7 @@ wire::Expected<void, TooLarge> encode_request(wire::Sink& sink, const cgi::Varia
 }
 
 std::array<char, kHeader> stdin_header(std::size_t n) noexcept {
-  return {kVersion,
-          static_cast<char>(RecordType::stdin_),
-          0,
-          kRequestId,
-          static_cast<char>(n >> 8),
-          static_cast<char>(n & 0xff),
-          0,
-          0};
+  return record_header(RecordType::stdin_, n);
 }
 
 void encode_stdin_end(wire::Sink& sink) {

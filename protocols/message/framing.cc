@@ -78,6 +78,18 @@ Result request_framing(const HeaderList& headers, Version version) noexcept {
   return framing;
 }
 
+std::optional<Version> parse_version(std::string_view text) noexcept {
+  constexpr std::string_view kName = "HTTP/";
+  if (!text.starts_with(kName)) return std::nullopt;
+  text.remove_prefix(kName.size());
+  if (text.empty() || !wire::is_digit(text[0])) return std::nullopt;
+  Version version{static_cast<std::uint8_t>(text[0] - '0'), 0};
+  if (text.size() == 1) return version;
+  if (text.size() != 3 || text[1] != '.' || !wire::is_digit(text[2])) return std::nullopt;
+  version.minor = static_cast<std::uint8_t>(text[2] - '0');
+  return version;
+}
+
 Result response_framing(const HeaderList& headers, Version version, int status, Method request_method) noexcept {
   // RFC 9112 6.3 (2): after a successful CONNECT both fields are ignored, whatever they say.
   if (request_method == Method::connect && status >= 200 && status < 300) return BodyFraming{};

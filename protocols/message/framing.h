@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "protocols/message/header.h"
 #include "protocols/message/method.h"
@@ -19,6 +21,9 @@ struct Version {
 inline constexpr Version kHttp10{1, 0};
 inline constexpr Version kHttp11{1, 1};
 inline constexpr Version kHttp2{2, 0};
+
+// "HTTP/1.1", "HTTP/2" and the like, as AJP and CGI tell the client's version; nullopt for anything else.
+std::optional<Version> parse_version(std::string_view text) noexcept;
 
 enum class BodyKind : std::uint8_t { none, exact, chunked, until_close };
 

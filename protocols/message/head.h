@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "protocols/message/framing.h"
 #include "protocols/message/header.h"
 #include "protocols/message/method.h"
 #include "protocols/message/target.h"
+#include "protocols/wire/decode_error.h"
 
 namespace pontage::message {
 
@@ -30,6 +32,11 @@ struct RequestHead {
   Persistence persistence = Persistence::keep_alive;
   bool expect_continue = false;  // "Expect: 100-continue" on 1.1
 };
+
+// Sets authority, host and port of a request that a gateway passes on: from Host, or else from what the gateway says
+// the server is called. Errors: duplicate_host, malformed_host.
+std::optional<wire::DecodeError> settle_authority(RequestHead& head, std::string_view server_name,
+                                                  std::uint16_t server_port, Arena& arena);
 
 struct ResponseHead {
   int status = 0;           // 100..999

@@ -22,5 +22,6 @@ struct Subject {
 
 std::vector<Subject> http1_subjects();
 std::vector<Subject> cgi_subjects();
+std::vector<Subject> cgi_request_subjects();
 
 }  // namespace pontage::contract

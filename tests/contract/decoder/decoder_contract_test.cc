@@ -126,6 +126,8 @@ INSTANTIATE_TEST_SUITE_P(Http1, DecoderContract, testing::ValuesIn(http1_subject
                          [](const auto& subject) { return subject.param.name; });
 INSTANTIATE_TEST_SUITE_P(Cgi, DecoderContract, testing::ValuesIn(cgi_subjects()),
                          [](const auto& subject) { return subject.param.name; });
+INSTANTIATE_TEST_SUITE_P(CgiRequests, DecoderContract, testing::ValuesIn(cgi_request_subjects()),
+                         [](const auto& subject) { return subject.param.name; });
 
 }  // namespace
 }  // namespace pontage::contract
