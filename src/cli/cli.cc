@@ -116,6 +116,9 @@ int run(int argc, char** argv) {
   auto* origin_verb = app.add_subcommand("origin", "run the reference application server");
   origin_verb->add_option("--http", origin_options.http, "address for HTTP/1.1, e.g. 127.0.0.1:8081; may be repeated");
   origin_verb->add_option("--ajp", origin_options.ajp, "address for AJP/1.3, e.g. 127.0.0.1:8009; may be repeated");
+  origin_verb->add_option("--fastcgi", origin_options.fastcgi, "address for FastCGI; may be repeated");
+  origin_verb->add_option("--scgi", origin_options.scgi, "address for SCGI; may be repeated");
+  origin_verb->add_option("--uwsgi", origin_options.uwsgi, "address for uwsgi; may be repeated");
   origin_verb->add_option("--route", origin_options.route, "the suffix of its session ids");
   origin_verb->add_option("--secret", origin_options.secret, "the AJP secret it wants");
   origin_verb->add_option("--packet-size", origin_options.packet_size, "AJP packet size, 8192 to 65536")

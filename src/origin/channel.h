@@ -1,6 +1,6 @@
 // Channel: one request and the way back for its answer, whatever the protocol. The application (app.h) is written
-// against it once; each protocol implements it (HTTP/1.1 and AJP here). What is written is buffered and leaves when the
-// session waits for anything, so a small answer is one send. Worker's thread only.
+// against it once; each protocol implements it (HTTP/1.1, AJP and the three that carry CGI variables). What is written
+// is buffered and leaves when the session waits for anything, so a small answer is one send. Worker's thread only.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using Done = util::Result<void>;
 class Channel {
  public:
   struct Facts {
-    std::string_view protocol;     // "http", "ajp"
+    std::string_view protocol;     // "http", "ajp", "fastcgi", "scgi", "uwsgi"
     std::uint64_t connection = 0;  // counted over the whole origin, from 1
     std::uint64_t request = 0;     // on that connection, from 1
   };

@@ -17,18 +17,21 @@ namespace {
 
 constexpr int kMaxThreads = 64;
 
-std::string_view name_of(Protocol protocol) noexcept {
-  switch (protocol) {
-    case Protocol::http: return "http";
-    case Protocol::ajp: return "ajp";
-  }
-  return {};
-}
+struct Listening {
+  Protocol protocol;
+  std::vector<std::string> OriginOptions::*binds;
+};
+
+constexpr Listening kListening[] = {
+    {Protocol::http, &OriginOptions::http},       {Protocol::ajp, &OriginOptions::ajp},
+    {Protocol::fastcgi, &OriginOptions::fastcgi}, {Protocol::scgi, &OriginOptions::scgi},
+    {Protocol::uwsgi, &OriginOptions::uwsgi},
+};
 
 OriginOptions with_defaults(OriginOptions options) {
-  if (options.http.empty() && options.ajp.empty()) {
-    options.http.emplace_back("127.0.0.1:0");
-    options.ajp.emplace_back("127.0.0.1:0");
+  const auto none = [&](const Listening& one) { return (options.*one.binds).empty(); };
+  if (std::all_of(std::begin(kListening), std::end(kListening), none)) {
+    for (const auto& one : kListening) (options.*one.binds).emplace_back("127.0.0.1:0");
   }
   options.threads = std::clamp(options.threads, 1, kMaxThreads);
   return options;
@@ -40,8 +43,9 @@ Origin::Origin(OriginOptions options) : app_(with_defaults(std::move(options))) 
   for (int i = 0; i < app_.options().threads; ++i) {
     workers_.push_back(std::make_unique<Worker>(static_cast<unsigned>(i), app_));
   }
-  for (const auto& bind : app_.options().http) open(Protocol::http, bind);
-  for (const auto& bind : app_.options().ajp) open(Protocol::ajp, bind);
+  for (const auto& one : kListening) {
+    for (const auto& bind : app_.options().*one.binds) open(one.protocol, bind);
+  }
   for (auto& worker : workers_) worker->start();
 }
 

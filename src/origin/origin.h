@@ -1,6 +1,6 @@
-// Origin: the reference application server, over HTTP/1.1 and AJP, on threads of its own: the server that `pontage
-// origin` runs, that cost measurements subtract, and that tests inject faults with. Owned by whoever makes it; its
-// functions are for that thread.
+// Origin: the reference application server, over HTTP/1.1, AJP, FastCGI, SCGI and uwsgi, on threads of its own:
+// the server that `pontage origin` runs, that cost measurements subtract, and that tests inject faults with. Owned by
+// whoever makes it; its functions are for that thread.
 #pragma once
 
 #include <memory>
@@ -32,12 +32,12 @@ class Origin {
   // The first listener of that protocol, e.g. "127.0.0.1:34567"; empty when there is none.
   std::string http_address() const { return address_of(Protocol::http); }
   std::string ajp_address() const { return address_of(Protocol::ajp); }
+  std::string address_of(Protocol protocol) const;
   // "origin: http 127.0.0.1:34567\n" for each listener.
   std::string lines() const;
 
  private:
   void open(Protocol protocol, const std::string& bind);
-  std::string address_of(Protocol protocol) const;
 
   App app_;
   std::vector<std::unique_ptr<Worker>> workers_;

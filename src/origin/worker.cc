@@ -5,7 +5,9 @@
 #include "src/net/recycler.h"
 #include "src/origin/ajp_session.h"
 #include "src/origin/app.h"
+#include "src/origin/fastcgi_session.h"
 #include "src/origin/http_session.h"
+#include "src/origin/scgi_session.h"
 
 namespace pontage::origin {
 namespace {
@@ -13,6 +15,17 @@ namespace {
 constexpr std::size_t kSpareWork = 64;
 
 }  // namespace
+
+std::string_view name_of(Protocol protocol) noexcept {
+  switch (protocol) {
+    case Protocol::http: return "http";
+    case Protocol::ajp: return "ajp";
+    case Protocol::fastcgi: return "fastcgi";
+    case Protocol::scgi: return "scgi";
+    case Protocol::uwsgi: return "uwsgi";
+  }
+  return {};
+}
 
 Worker::Worker(unsigned id, App& app) : reactor_(id), app_(&app) {}
 
@@ -52,6 +65,13 @@ void Worker::accept(Protocol protocol, util::UniqueFd fd) {
   switch (protocol) {
     case Protocol::http: session = std::make_unique<HttpSession>(*this, std::move(fd), number); break;
     case Protocol::ajp: session = std::make_unique<AjpSession>(*this, std::move(fd), number, app_->options()); break;
+    case Protocol::fastcgi: session = std::make_unique<FastCgiSession>(*this, std::move(fd), number); break;
+    case Protocol::scgi:
+      session = std::make_unique<ScgiSession>(*this, std::move(fd), number, name_of(protocol), cgi::StatusStyle::field);
+      break;
+    case Protocol::uwsgi:
+      session = std::make_unique<UwsgiSession>(*this, std::move(fd), number, name_of(protocol), cgi::StatusStyle::line);
+      break;
   }
   sessions_.push_back(*session);
   session.release()->start();  // it is destroyed by remove()

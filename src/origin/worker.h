@@ -18,7 +18,8 @@ namespace pontage::origin {
 
 class App;
 
-enum class Protocol : std::uint8_t { http, ajp };
+enum class Protocol : std::uint8_t { http, ajp, fastcgi, scgi, uwsgi };
+std::string_view name_of(Protocol protocol) noexcept;
 
 class Worker {
  public:

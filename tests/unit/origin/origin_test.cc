@@ -19,7 +19,11 @@ using testing::Client;
 
 TEST(Origin, BindsOneOfEachUnlessToldOtherwise) {
   const Origin origin;
-  EXPECT_EQ(origin.lines(), "origin: http " + origin.http_address() + "\norigin: ajp " + origin.ajp_address() + "\n");
+  std::string lines;
+  for (const auto protocol : {Protocol::http, Protocol::ajp, Protocol::fastcgi, Protocol::scgi, Protocol::uwsgi}) {
+    lines += "origin: " + std::string(name_of(protocol)) + " " + origin.address_of(protocol) + "\n";
+  }
+  EXPECT_EQ(origin.lines(), lines);
   EXPECT_FALSE(origin.http_address().ends_with(":0"));
 }
 
