@@ -6,7 +6,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import BINARY, Gateway, Origin  # noqa: E402
+from harness import ADAPTERS, BINARY, Gateway, Origin, backend_to  # noqa: E402
 
 
 def pytest_configure(config):
@@ -51,13 +51,10 @@ def site(tmp_path_factory):
 
 
 def site_config(origin, site):
-    """Both adapters in front of one origin, and files for the rest."""
+    """Every adapter in front of one origin, and files for the rest."""
     return {
-        "backends": {
-            "http": {"servers": [{"url": f"http://{origin.http}", "name": "a"}]},
-            "ajp": {"servers": [{"url": f"ajp://{origin.ajp}", "name": "a"}]},
-        },
-        "routes": [{"path": "/http/*", "proxy": "http"}, {"path": "/ajp/*", "proxy": "ajp"}, {"files": str(site)}],
+        "backends": {name: backend_to(origin, name) for name in ADAPTERS},
+        "routes": [*({"path": f"/{name}/*", "proxy": name} for name in ADAPTERS), {"files": str(site)}],
     }
 
 

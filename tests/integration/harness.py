@@ -127,23 +127,35 @@ class Process:
         return sum(not is_socket(number) for number in os.listdir(f"/proc/{self.pid}/fd"))
 
 
-class Origin(Process):
-    """`pontage origin`; `http` and `ajp` are "host:port"."""
+# What the origin speaks; and the backends in front of it, by the name of their route: "kept" is FastCGI with keep_alive.
+PROTOCOLS = ["http", "ajp", "fastcgi", "scgi", "uwsgi"]
+ADAPTERS = PROTOCOLS + ["kept"]
 
-    def __init__(self, folder, route="a", secret=None, packet_size=None, http="127.0.0.1:0", ajp="127.0.0.1:0", name="origin"):
+
+def backend_to(origin, adapter, **options):
+    scheme = "fastcgi" if adapter == "kept" else adapter
+    kept = {"keep_alive": True} if adapter == "kept" else {}
+    return {"servers": [{"url": f"{scheme}://{getattr(origin, scheme)}", "name": "a"}], **kept, **options}
+
+
+class Origin(Process):
+    """`pontage origin`; `http`, `ajp`, `fastcgi`, `scgi` and `uwsgi` are "host:port"."""
+
+    def __init__(self, folder, route="a", secret=None, packet_size=None, name="origin", **addresses):
         self.route = route
-        args = ["origin", "--http", http, "--ajp", ajp, "--route", route]
+        args = ["origin", "--route", route]
+        for protocol in PROTOCOLS:
+            args += [f"--{protocol}", addresses.get(protocol, "127.0.0.1:0")]
         if secret:
             args += ["--secret", secret]
         if packet_size:
             args += ["--packet-size", packet_size]
         super().__init__(args, Path(folder) / f"{name}.log")
-        words = [re.search(r"\b(http|ajp) (\S+:\d+)", line) for line in self.lines]
-        bound = {m[1]: m[2] for m in words if m}
-        self.http, self.ajp = bound["http"], bound["ajp"]
+        bound = dict(line.split()[1:] for line in self.lines)
+        self.http, self.ajp, self.fastcgi, self.scgi, self.uwsgi = (bound[protocol] for protocol in PROTOCOLS)
 
     def _complete(self, text):
-        return re.search(r"http \S+:\d+\n", text) and re.search(r"ajp \S+:\d+\n", text)
+        return text.endswith("\n") and text.count("\n") == len(PROTOCOLS)
 
 
 def to_yaml(value):

@@ -5,10 +5,9 @@ import subprocess
 import pytest
 
 from fakes import FakeServer, answering, ok
-from harness import PATIENCE, exchange_raw, proxy_to
+from harness import ADAPTERS, PATIENCE, exchange_raw, proxy_to
 
 pytestmark = pytest.mark.smoke
-ADAPTERS = ["http", "ajp"]
 
 
 def test_a_connection_serves_many_requests(gateway):

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from fakes import FakeAjp, FakeServer, answering, ok
-from harness import PATIENCE, SCALE, eventually, proxy_to
+from harness import ADAPTERS, PATIENCE, SCALE, backend_to, eventually, proxy_to
 
 pytestmark = pytest.mark.smoke
 SHORT = f"{300 * SCALE}ms"
@@ -36,10 +36,9 @@ def test_an_idle_connection_is_closed(start):
         assert client.closed()
 
 
-@pytest.mark.parametrize("adapter", ["http", "ajp"])
+@pytest.mark.parametrize("adapter", ADAPTERS)
 def test_a_stalled_upload_is_408_or_cut(start, origin, adapter):
-    address = getattr(origin, adapter)
-    gateway = start({**proxy_to(f"{adapter}://{address}"), "client": {"body_idle": SHORT}})
+    gateway = start({"backends": {"app": backend_to(origin, adapter)}, "routes": [{"proxy": "app"}], "client": {"body_idle": SHORT}})
     with gateway.connect() as client:
         client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf")
         try:
