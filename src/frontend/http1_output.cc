@@ -18,10 +18,9 @@ using util::Source;
 
 namespace {
 
-constexpr std::size_t kPullBudget = 256 * 1024;   // bytes a turn, so that one fast download does not own the worker
-constexpr std::uint64_t kTurnBytes = 512 * 1024;  // then other fibers have their turn
-constexpr std::size_t kCopyLimit = 14 * 1024;     // memory up to here is copied behind the head
-constexpr std::size_t kChunkOverhead = 32;        // size line, CRLF and last chunk
+constexpr std::size_t kPullBudget = 256 * 1024;  // bytes
+constexpr std::size_t kCopyLimit = 14 * 1024;    // memory up to here is copied behind the head
+constexpr std::size_t kChunkOverhead = 32;       // size line, CRLF and last chunk
 
 bool all_memory(const BodyBatch& batch) noexcept {
   for (const Piece& piece : batch.view()) {
@@ -102,20 +101,12 @@ net::Task<util::Result<Connection>> Http1Output::send(http::Response& response, 
     if (!sent) co_return util::Failure(sent.error());
     co_return keep;
   }
-  std::uint64_t turn = 0;
   for (;;) {
     const auto fits = account(batch.bytes(), response.head.body, how, last);
     if (!fits) co_return util::Failure(fits.error());
     const auto sent = co_await send_batch(sink, batch, how);
     if (!sent) co_return util::Failure(sent.error());
     if (last) co_return keep;
-    turn += batch.bytes();
-    if (turn >= kTurnBytes) {
-      turn = 0;
-      net::Yield others_first;
-      const auto yielded = co_await others_first;
-      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "send");
-    }
     sink = wire::Sink(chunk.span());
     batch.clear();
     const auto pulled = co_await response.body->pull(batch, kPullBudget, http::Patience::wait);
@@ -235,7 +226,6 @@ net::Task<util::Result<void>> Http1Output::send_memory(std::span<iovec> pieces, 
 net::Task<util::Result<void>> Http1Output::send_file(const Piece& piece) {
   std::uint64_t offset = piece.offset;
   std::uint64_t left = piece.count;
-  std::uint64_t turn_budget = 2 * 1024 * 1024;  // then others have their turn
   while (left > 0) {
     const std::size_t ask = static_cast<std::size_t>(std::min<std::uint64_t>(left, 512 * 1024));
     const auto put = stream_->try_send_file(piece.file, offset, ask);
@@ -249,14 +239,6 @@ net::Task<util::Result<void>> Http1Output::send_file(const Piece& piece) {
     offset += put.bytes;
     left -= put.bytes;
     exchange_->outcome.bytes_out += put.bytes;
-    if (put.bytes < turn_budget) {
-      turn_budget -= put.bytes;
-    } else if (left > 0) {
-      turn_budget = 2 * 1024 * 1024;
-      net::Yield others_first;
-      const auto yielded = co_await others_first;
-      if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "send");
-    }
   }
   co_return util::Result<void>{};
 }

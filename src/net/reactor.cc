@@ -39,6 +39,7 @@ Reactor::Reactor(unsigned id)
 Reactor::~Reactor() = default;
 
 void Reactor::read_clocks() noexcept {
+  ++turn_;
   turn_cycles_ = util::cycles();
   timespec coarse{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);

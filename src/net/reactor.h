@@ -60,6 +60,8 @@ class Reactor {
   Wheel& wheel() noexcept { return wheel_; }
   ChunkPool& chunks() noexcept { return chunks_; }
 
+  // Numbers the turns of the loop; wraps around.
+  std::uint32_t turn() const noexcept { return turn_; }
   // The time when this turn began.
   std::uint64_t now_ms() const noexcept { return now_ms_; }
   util::Cycles turn_cycles() const noexcept { return turn_cycles_; }
@@ -89,6 +91,7 @@ class Reactor {
   std::uint64_t trim_at_ms_ = 0;
   std::int64_t unix_seconds_ = 0;
   util::Cycles turn_cycles_ = 0;
+  std::uint32_t turn_ = 0;
 
   std::atomic<bool> stopping_{false};
   std::mutex mail_lock_;

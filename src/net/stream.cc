@@ -71,11 +71,12 @@ void ByteStream::note_read(const IoResult& result, std::size_t room) noexcept {
 }
 
 IoResult SocketStream::try_read(std::span<char> room) noexcept {
-  if (!readable_) return {.status = IoStatus::want_read};
+  if (!may_read()) return {.status = IoStatus::want_read};
   IoResult result;
   const ssize_t got = ::recv(fd_.get(), room.data(), room.size(), 0);
   if (got > 0) {
     result.bytes = static_cast<std::size_t>(got);
+    note_moved(result.bytes);
   } else if (got == 0) {
     result.status = IoStatus::end;
   } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
@@ -89,7 +90,7 @@ IoResult SocketStream::try_read(std::span<char> room) noexcept {
 }
 
 IoResult SocketStream::try_write(std::span<const iovec> pieces, More more) noexcept {
-  if (!writable_) return {.status = IoStatus::want_write};
+  if (!may_write()) return {.status = IoStatus::want_write};
   const int flags = MSG_NOSIGNAL | (more == More::follows ? MSG_MORE : 0);
   std::size_t total = 0;
   for (const auto& piece : pieces) total += piece.iov_len;
@@ -104,6 +105,7 @@ IoResult SocketStream::try_write(std::span<const iovec> pieces, More more) noexc
   }
   if (sent >= 0) {
     if (static_cast<std::size_t>(sent) < total) writable_ = false;
+    note_moved(static_cast<std::size_t>(sent));
     return {.bytes = static_cast<std::size_t>(sent)};
   }
   if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -115,10 +117,13 @@ IoResult SocketStream::try_write(std::span<const iovec> pieces, More more) noexc
 }
 
 IoResult SocketStream::try_send_file(int file, std::uint64_t offset, std::size_t count) noexcept {
-  if (!writable_) return {.status = IoStatus::want_write};
+  if (!may_write()) return {.status = IoStatus::want_write};
   auto at = static_cast<off_t>(offset);
   const ssize_t sent = ::sendfile(fd_.get(), file, &at, count);
-  if (sent >= 0) return {.bytes = static_cast<std::size_t>(sent)};
+  if (sent >= 0) {
+    note_moved(static_cast<std::size_t>(sent));
+    return {.bytes = static_cast<std::size_t>(sent)};
+  }
   if (errno == EAGAIN || errno == EWOULDBLOCK) {
     writable_ = false;
     return {.status = IoStatus::want_write};

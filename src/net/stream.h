@@ -1,7 +1,8 @@
 // ByteStream: a connected, non-blocking byte stream, whatever carries it (TCP and unix sockets here; TLS adds a class).
 // The try_* functions never suspend and do at most one system call; the awaitables wait for what the last try asked
-// for. A stream remembers edge-triggered readiness, so a try that cannot succeed costs nothing. Owned by a session or a
-// backend connection; worker's thread.
+// for. A stream remembers edge-triggered readiness, so a try that cannot succeed costs nothing. Its share of a turn is
+// limited: after kShare bytes the tries want a wait, which ends in the next turn, so that two fast peers do not keep
+// the worker from all others. Owned by a session or a backend connection; worker's thread.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,8 @@ enum class More : std::uint8_t { no, follows };  // whether another write follow
 
 class ByteStream : public EventTarget {
  public:
+  // Bytes in one turn, both directions together; the call that reaches it is still done whole.
+  static constexpr std::size_t kShare = 1024 * 1024;
   // Told in the first pass of a turn, see watch_hangup(). Runs no fiber.
   using Hangup = void (*)(void* argument) noexcept;
   enum class OnInput : std::uint8_t { ignore, report };  // whether bytes count as the end of an idle connection, too
@@ -83,6 +86,16 @@ class ByteStream : public EventTarget {
 
  protected:
   void note_read(const IoResult& result, std::size_t room) noexcept;
+  void note_moved(std::size_t bytes) noexcept {
+    if (share_turn_ != reactor_->turn()) {
+      share_turn_ = reactor_->turn();
+      moved_ = 0;
+    }
+    moved_ += bytes;
+  }
+  bool is_share_used() const noexcept { return moved_ >= kShare && share_turn_ == reactor_->turn(); }
+  bool may_read() const noexcept { return readable_ && !is_share_used(); }
+  bool may_write() const noexcept { return writable_ && !is_share_used(); }
 
   Reactor* reactor_;
   util::UniqueFd fd_;
@@ -102,6 +115,8 @@ class ByteStream : public EventTarget {
   Hangup hangup_ = nullptr;
   void* hangup_argument_ = nullptr;
   OnInput on_input_ = OnInput::ignore;
+  std::uint32_t share_turn_ = 0;
+  std::size_t moved_ = 0;  // bytes in turn share_turn_
 };
 
 class ByteStream::Ready : public Wait {
@@ -109,11 +124,15 @@ class ByteStream::Ready : public Wait {
   Ready(ByteStream& stream, bool& flag, Ready*& slot, Deadline deadline, observe::Phase phase) noexcept
       : Wait(phase, deadline), stream_(&stream), flag_(&flag), slot_(&slot) {}
 
-  bool await_ready() const noexcept { return *flag_; }
+  bool await_ready() const noexcept { return *flag_ && !stream_->is_share_used(); }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
     if (!suspend(coroutine)) return false;
-    *slot_ = this;
+    if (*flag_) {
+      complete(WaitResult::ready);  // only its share was used up: it goes on in the next turn
+    } else {
+      *slot_ = this;
+    }
     return true;
   }
   WaitResult await_resume() const noexcept { return result(); }

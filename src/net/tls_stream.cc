@@ -201,7 +201,7 @@ std::string_view TlsStream::protocol() const noexcept {
 }
 
 IoResult TlsStream::try_read(std::span<char> room) noexcept {
-  if (!readable_) return {.status = IoStatus::want_read};
+  if (!may_read()) return {.status = IoStatus::want_read};
   std::size_t total = 0;
   read_wants_write_ = false;
   while (total < room.size()) {
@@ -220,8 +220,9 @@ IoResult TlsStream::try_read(std::span<char> room) noexcept {
     if (total == 0) return {.status = IoStatus::want_read};
     break;
   }
-  if (total > 0) return {.bytes = total};
-  return broken_;
+  if (total == 0) return broken_;
+  note_moved(total);
+  return {.bytes = total};
 }
 
 bool TlsStream::input_matters() noexcept {
@@ -242,7 +243,10 @@ IoResult TlsStream::write_record(const char* data, std::size_t size, std::size_t
   more_follows_ = after == After::record;
   ERR_clear_error();
   const int returned = SSL_write_ex(ssl_.get(), data, size, &put);
-  if (returned == 1) return {.bytes = unreported};
+  if (returned == 1) {
+    note_moved(size);
+    return {.bytes = unreported};
+  }
   const IoResult result = trouble(returned);
   if (result.status == IoStatus::end || result.status == IoStatus::error) {
     return {.status = IoStatus::error, .os_error = broken_.os_error != 0 ? broken_.os_error : EPIPE};
@@ -259,7 +263,7 @@ IoResult TlsStream::write_owed() noexcept {
 }
 
 IoResult TlsStream::try_write(std::span<const iovec> pieces, More more) noexcept {
-  if (!writable_) return {.status = IoStatus::want_write};
+  if (!may_write()) return {.status = IoStatus::want_write};
   if (owed_ != 0) return write_owed();
   std::size_t total = 0;
   for (const auto& piece : pieces) total += piece.iov_len;
@@ -310,12 +314,12 @@ IoResult TlsStream::try_write(std::span<const iovec> pieces, More more) noexcept
 }
 
 IoResult TlsStream::try_send_file(int file, std::uint64_t offset, std::size_t count) noexcept {
-  if (!writable_) return {.status = IoStatus::want_write};
+  if (!may_write()) return {.status = IoStatus::want_write};
   if (owed_ != 0) return write_owed();
   if (!stash_) stash_ = reactor_->chunks().take();
   if (!stash_) return {.status = IoStatus::error, .os_error = ENOBUFS};
   std::size_t reported = 0;
-  while (reported < count) {
+  while (reported < count && !is_share_used()) {
     const std::size_t ask = std::min(kRecord - stashed_, count - reported);
     const ssize_t got = ::pread(file, stash_.data() + stashed_, ask, static_cast<off_t>(offset + reported));
     if (got < 0 && errno == EINTR) continue;

@@ -6,7 +6,7 @@
 #include "protocols/ajp13/request_encoder.h"
 #include "src/http/forwarding.h"
 #include "src/observe/log.h"
-#include "src/upstream/cgi_request.h"
+#include "src/upstream/ajp_request.h"
 #include "src/upstream/gather.h"
 
 namespace pontage::upstream {
@@ -22,26 +22,6 @@ using util::Source;
 namespace {
 
 constexpr std::uint32_t kMostEmptyAnswers = 8;
-
-// What the container gets as headers: AJP carries the client's address, scheme and port in fields of its own, so
-// X-Forwarded-* are not repeated (USERS "Headers").
-message::HeaderList ajp_headers(http::Exchange& exchange) {
-  message::HeaderList list(exchange.arena);
-  if (!exchange.request.authority.empty()) list.add(HeaderId::host, exchange.request.authority);
-  for (const auto& h : exchange.forward_headers) {
-    if (!is_carried_apart(h)) list.add(h.name, h.value, h.id);
-  }
-  return list;
-}
-
-// The client's own certificate without its chain, which a resumed session no longer has: the same every time.
-ajp13::TlsFacts ajp_facts(const net::TlsFacts& facts) {
-  return {.protocol = facts.version,
-          .cipher = facts.cipher,
-          .session = facts.session_id,
-          .certificate = facts.client_cert,
-          .key_size = facts.key_bits};
-}
 
 util::Failure refusal(const ajp13::EncodeRefusal& why, const BackendServer& server) {
   using Reason = ajp13::EncodeRefusal::Reason;
@@ -130,24 +110,8 @@ net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange
 }
 
 net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchange) {
-  const message::RequestHead& request = exchange.request;
-  const net::TlsFacts* tls = exchange.connection->tls.get();
   const auto headers = ajp_headers(exchange);
-  const ajp13::ForwardRequest forward{
-      .head = request,
-      .path = request.target.form == message::TargetForm::asterisk ? std::string_view("*") : exchange.forward_path,
-      .has_query = request.target.has_query,
-      .query = request.target.query,
-      .headers = headers,
-      .remote_addr = exchange.client.ip,
-      .remote_port = exchange.connection->peer.port(),
-      .local_addr = exchange.connection->local_ip,
-      .server_name = request.host.empty() ? std::string_view(exchange.connection->local_ip) : request.host,
-      .server_port = exchange.client.port,
-      .is_tls = exchange.client.scheme == "https",
-      .tls = tls != nullptr ? ajp_facts(*tls) : ajp13::TlsFacts{},
-      .secret = settings_->secret,
-      .activation = "ACT"};
+  const ajp13::ForwardRequest forward = make_ajp_request(exchange, headers, settings_->secret);
   const bool large = settings_->packet_size > net::ChunkPool::kChunk;
   net::Chunk out;
   if (!large) out = reactor().chunks().take();
@@ -157,7 +121,7 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
   if (!encoded) co_return refusal(encoded.error(), server());
   const std::span<const char> head(sink.view());
   // ADAPTERS A15, A18: a body packet follows unasked exactly when a content-length above 0 was sent.
-  if (request.body.kind == BodyKind::exact) {
+  if (exchange.request.body.kind == BodyKind::exact) {
     const auto first =
         co_await send_body_packet(head, ajp13::request_data_room(settings_->packet_size), http::Patience::none);
     co_return first;

@@ -62,6 +62,55 @@ TEST(Stream, AReadThatFilledItsRoomReadsOnWithoutAnotherEdge) {
   loop.run(scenario());
 }
 
+// A peer that always has more, or always takes more, does not keep the worker from all others.
+TEST(Stream, WritesNoMoreThanItsShareInOneTurnAndGoesOnInTheNextWithoutAnEdge) {
+  Loop loop;
+  auto pair = make_pair();
+  SocketStream stream(loop.reactor, std::move(pair.near));
+  std::string text(65536, 'x');
+  const iovec piece{text.data(), text.size()};
+  auto scenario = [&]() -> Task<void> {
+    for (int i = 0; i < 3; ++i) {
+      const std::uint32_t turn = loop.reactor.turn();
+      std::size_t moved = 0;
+      IoResult put;
+      while ((put = stream.try_write({&piece, 1}, More::no)).status == IoStatus::done) {
+        moved += put.bytes;
+        EXPECT_EQ(testing::take(pair.far).size(), put.bytes);
+      }
+      EXPECT_EQ(put.status, IoStatus::want_write);
+      EXPECT_EQ(moved, ByteStream::kShare);
+      EXPECT_EQ(co_await stream.writable(kNoDeadline, kPhase), WaitResult::ready);
+      EXPECT_EQ(loop.reactor.turn(), turn + 1);
+    }
+  };
+  loop.run(scenario());
+}
+
+TEST(Stream, ReadsNoMoreThanItsShareInOneTurnAndGoesOnInTheNextWithoutAnEdge) {
+  Loop loop;
+  auto pair = make_pair();
+  SocketStream stream(loop.reactor, std::move(pair.near));
+  std::string room(65536, ' ');
+  auto scenario = [&]() -> Task<void> {
+    testing::put(pair.far, room);
+    EXPECT_EQ(co_await stream.readable(kNoDeadline, kPhase), WaitResult::ready);
+    const std::uint32_t turn = loop.reactor.turn();
+    std::size_t moved = 0;
+    IoResult got;
+    while ((got = stream.try_read(room)).status == IoStatus::done) {
+      moved += got.bytes;
+      testing::put(pair.far, room);
+    }
+    EXPECT_EQ(got.status, IoStatus::want_read);
+    EXPECT_EQ(moved, ByteStream::kShare);
+    EXPECT_EQ(co_await stream.readable(kNoDeadline, kPhase), WaitResult::ready);
+    EXPECT_EQ(loop.reactor.turn(), turn + 1);
+    EXPECT_EQ(stream.try_read(room).bytes, room.size()) << "what was put when the share was used up";
+  };
+  loop.run(scenario());
+}
+
 TEST(Stream, AnEndThatCameInOneEventWithTheDataIsNotMissed) {
   for (const std::size_t size : {5U, 64U}) {
     Loop loop;
