@@ -99,12 +99,18 @@ build() {
   cmake --build --preset "$preset" -j "$kJobs" ${@:+--target "$@"}
 }
 
+# The certificate that conf/tls.yaml speaks of is made here, beside a copy of it.
 examples() {
-  local file
+  local file folder
+  folder=$(mktemp -d)
+  cp -r conf/. "$folder"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=localhost \
+    -keyout "$folder/site.key" -out "$folder/site.pem" 2>/dev/null
   for file in conf/*.yaml; do
     echo "check $file"
-    AJP_SECRET=example build/release/pontage check -c "$file"
+    AJP_SECRET=example build/release/pontage check -c "$folder/${file#conf/}"
   done
+  rm -r "$folder"
   build/release/pontage schema | diff -u conf/pontage.schema.json -
 }
 

@@ -17,14 +17,17 @@ struct Scheme {
   std::string_view name;
   Adapter adapter;
   std::uint16_t port;
+  bool tls = false;
 };
-constexpr std::array<Scheme, 5> kSchemes{{{"http", Adapter::http, 80},
+// The first of an adapter is its name.
+constexpr std::array<Scheme, 6> kSchemes{{{"http", Adapter::http, 80},
+                                          {"https", Adapter::http, 443, true},
                                           {"ajp", Adapter::ajp, 8009},
                                           {"fastcgi", Adapter::fastcgi, 9000},
                                           {"scgi", Adapter::scgi, 4000},
                                           {"uwsgi", Adapter::uwsgi, 3031}}};
 constexpr std::string_view kKnownSchemes =
-    "the known ones are http://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path";
+    "the known ones are http://, https://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path";
 
 wire::Unexpected<std::string> bad(std::string why) {
   return wire::Unexpected<std::string>(std::move(why));
@@ -86,6 +89,7 @@ Parsed<ServerUrl> parse_server_url(std::string_view text) {
   for (const auto& known : kSchemes) {
     ServerUrl url;
     url.adapter = known.adapter;
+    url.tls = known.tls;
     url.text = std::string(text);
     if (scheme == known.name) {
       if (!text.substr(colon).starts_with("://")) return bad("expected `//` after `" + scheme + ":`");

@@ -8,7 +8,7 @@
 namespace pontage::config {
 
 void check_listeners(const Config& config, const Places& places, Problems& problems);
-void check_listener_tls(const Config& config, const Places& places, Problems& problems);
+void check_tls_keys(const Config& config, const Places& places, Problems& problems);
 void check_backends(const Config& config, const Places& places, Problems& problems);
 void check_routes(const Config& config, const Places& places, Problems& problems);
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "src/config/check.h"
 
 namespace pontage::config {
@@ -21,12 +23,39 @@ void check_client_auth(const ListenerTls& tls, const std::string& path, const Pl
   }
 }
 
+void check_backend_tls(const Backend& backend, const Places& places, Problems& problems) {
+  const auto path = "backends." + backend.name + ".tls";
+  const auto of_tls = [](const Server& server) { return server.url.tls; };
+  const bool any = std::any_of(backend.servers.begin(), backend.servers.end(), of_tls);
+  if (places.contains(path) && !any) {
+    problems.warning(place_in(places, path), "`tls` has no effect: `" + backend.name + "` has no https server");
+  }
+  if (!any) return;
+  if (!backend.tls.verify) {
+    problems.warning(place_in(places, path + ".verify"),
+                     "without `verify` whoever answers at a server's address is believed to be the server");
+  }
+  for (const auto& server : backend.servers) {
+    if (!server.url.tls || !backend.tls.verify || !server.url.host.empty() || !backend.tls.server_name.empty())
+      continue;
+    problems.error(server.place, "a unix socket's URL names no host: `tls` needs a `server_name` to expect");
+  }
+  if (backend.tls.cert.empty() && places.contains(path + ".key")) {
+    problems.error(place_in(places, path + ".key"), "a `key` needs the `cert` it belongs to");
+  }
+}
+
 }  // namespace
 
-void check_listener_tls(const Config& config, const Places& places, Problems& problems) {
+void check_tls_keys(const Config& config, const Places& places, Problems& problems) {
+  for (const auto& backend : config.backends) check_backend_tls(backend, places, problems);
   for (std::size_t i = 0; i < config.listeners.size(); ++i) {
     const auto& tls = config.listeners[i].tls;
     const auto path = path_of_tls(i);
+    if (config.listeners[i].redirect_port != 0 && places.contains(path)) {
+      problems.error(place_in(places, "listeners[" + std::to_string(i) + "].redirect_to_https"),
+                     "this listener speaks TLS itself: nobody needs to be sent to https");
+    }
     if (!places.contains(path)) continue;
     if (tls.certificates.empty() && places.contains(path + ".certificates")) {
       problems.error(place_in(places, path + ".certificates"), "at least one certificate is needed");

@@ -1,4 +1,4 @@
-// The keys of TLS: what a listener shows and asks of clients.
+// The keys of TLS: what a listener shows and asks of clients, and whom the gateway believes as a client itself.
 #include "src/config/files.h"
 #include "src/config/table.h"
 
@@ -65,6 +65,38 @@ std::string store_ticket_keys(Target& target, const Value& value) {
     if (text.empty()) return "expected a file's path";
     target.listener->tls.ticket_key_files.push_back(resolve_path(target.config->file, text));
   }
+  return {};
+}
+
+std::string begin_backend_tls(Target& target, const Value& value) {
+  target.backend->tls.place = value.place;
+  return {};
+}
+
+std::string store_ca(Target& target, const Value& value) {
+  return store_file(target, value, target.backend->tls.ca);
+}
+
+// A file may hold both, as above.
+std::string store_own_cert(Target& target, const Value& value) {
+  BackendTls& tls = target.backend->tls;
+  const bool own_key = !tls.key.empty();
+  auto error = store_file(target, value, tls.cert);
+  if (!own_key) tls.key = tls.cert;
+  return error;
+}
+
+std::string store_own_key(Target& target, const Value& value) {
+  return store_file(target, value, target.backend->tls.key);
+}
+
+std::string store_expected_name(Target& target, const Value& value) {
+  target.backend->tls.server_name = value.text;
+  return value.text.empty() ? "expected a host's name or address" : "";
+}
+
+std::string store_redirect(Target& target, const Value& value) {
+  target.listener->redirect_port = static_cast<std::uint16_t>(value.number);
   return {};
 }
 
@@ -152,7 +184,21 @@ void append_policy_keys(std::vector<Key>& keys) {
         "10s",
         "For a whole handshake.",
         +[](Target& t) -> M { return t.listener->tls.handshake; },
-        {1, kDay}}});
+        {1, kDay}},
+       {"listeners[].tls.hsts",
+        Type::duration,
+        "0s",
+        "Strict-Transport-Security: for how long browsers shall come with TLS only; 0 says nothing.",
+        +[](Target& t) -> M { return t.listener->tls.hsts; },
+        {0, 10 * 366 * kDay}},
+       {"listeners[].redirect_to_https",
+        Type::integer,
+        "0",
+        "Sends every request to https at this port of the same host (308), but those for "
+        "`/.well-known/acme-challenge/`; "
+        "0 does not.",
+        &store_redirect,
+        {0, 65535}}});
 }
 
 }  // namespace
@@ -160,6 +206,21 @@ void append_policy_keys(std::vector<Key>& keys) {
 void append_listener_tls_keys(std::vector<Key>& keys) {
   append_certificate_keys(keys);
   append_policy_keys(keys);
+}
+
+void append_backend_tls_keys(std::vector<Key>& keys) {
+  keys.insert(
+      keys.end(),
+      {{"backends{}.tls", Type::group, "", "TLS towards `https://` servers.", &begin_backend_tls},
+       {"backends{}.tls.ca", Type::text, "",
+        "PEM: who may have signed servers' certificates; the system's list unless given.", &store_ca},
+       {"backends{}.tls.verify", Type::boolean, "true", "Whether a server has to prove its name.",
+        +[](Target& t) -> bool& { return t.backend->tls.verify; }},
+       {"backends{}.tls.server_name", Type::text, "",
+        "The name to ask for (SNI) and to expect in certificates; the URL's host unless given.", &store_expected_name},
+       {"backends{}.tls.cert", Type::text, "", "PEM: the gateway's own certificate, then its chain.", &store_own_cert},
+       {"backends{}.tls.key", Type::text, "", "PEM: its private key; in the certificate's file unless given.",
+        &store_own_key}});
 }
 
 }  // namespace pontage::config

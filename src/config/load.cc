@@ -43,7 +43,7 @@ Loaded load_text(const std::string& file, std::string_view text) {
     }
     name_routes(loaded.config);
     check_listeners(loaded.config, reader.places(), problems);
-    check_listener_tls(loaded.config, reader.places(), problems);
+    check_tls_keys(loaded.config, reader.places(), problems);
     check_backends(loaded.config, reader.places(), problems);
     check_routes(loaded.config, reader.places(), problems);
   }

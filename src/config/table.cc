@@ -37,6 +37,7 @@ const std::vector<Key>& table() {
     append_global_keys(keys);
     append_listener_tls_keys(keys);
     append_backend_keys(keys);
+    append_backend_tls_keys(keys);
     append_route_keys(keys);
     append_buffering_keys(keys);
     append_compression_keys(keys);

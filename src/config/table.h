@@ -115,6 +115,7 @@ const Key* elsewhere(std::string_view name);
 // The parts of the table.
 void append_global_keys(std::vector<Key>& keys);
 void append_listener_tls_keys(std::vector<Key>& keys);
+void append_backend_tls_keys(std::vector<Key>& keys);
 void append_backend_keys(std::vector<Key>& keys);
 void append_cgi_keys(std::vector<Key>& keys);
 void append_route_keys(std::vector<Key>& keys);

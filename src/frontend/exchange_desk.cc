@@ -29,6 +29,31 @@ util::Result<void> check_marks(const message::PathMarks& marks, const routing::R
   return {};
 }
 
+// The request came over a connection whose certificate is not good for its host, while another certificate is: a client
+// that shares connections took the wrong one (RFC 9110 7.4).
+bool is_misdirected(const http::Exchange& exchange) {
+  const net::TlsFacts* tls = exchange.connection->tls.get();
+  if (tls == nullptr || exchange.request.host.empty() || exchange.request.host == tls->server_name) return false;
+  return !tls->server->covers(tls->site, exchange.request.host);
+}
+
+bool belongs_on_https(const http::Exchange& exchange) {
+  static constexpr std::string_view kChallenges = "/.well-known/acme-challenge/";  // RFC 8555 8.3: asked for over http
+  return exchange.connection->https_port != 0 && exchange.client.scheme != "https" && !exchange.request.host.empty() &&
+         !exchange.request.target.raw_path.starts_with(kChallenges);
+}
+
+http::Response send_to_https(http::Exchange& exchange) {
+  const message::RequestHead& request = exchange.request;
+  std::string location = "https://" + std::string(request.host);
+  if (exchange.connection->https_port != 443) location += ":" + std::to_string(exchange.connection->https_port);
+  location += request.target.raw_path;
+  if (request.target.has_query) location.append("?").append(request.target.query);
+  http::Response response = http::make_response(exchange, 308, {}, {});
+  response.head.headers.add(message::HeaderId::location, exchange.arena.copy(location));
+  return response;
+}
+
 // "OPTIONS *" asks about the gateway itself (RFC 9110 9.3.7).
 http::Response answer_asterisk(http::Exchange& exchange) {
   http::Response response = http::make_response(exchange, 204, {}, {});
@@ -80,6 +105,7 @@ void write_log(SessionHost& host, const http::Exchange& exchange, std::uint64_t 
 util::Result<void> find_route(http::Exchange& exchange, Routed& routed) {
   const message::RequestHead& request = exchange.request;
   if (request.target.form == TargetForm::asterisk || request.target.form == TargetForm::authority) return {};
+  if (belongs_on_https(exchange) || is_misdirected(exchange)) return {};
   const routing::Site& site = *routed.site;
   const auto slashes = site.config.merge_slashes ? message::Slashes::merge : message::Slashes::keep;
   const auto path = message::canonical_path(request.target.raw_path, slashes, exchange.arena);
@@ -113,6 +139,8 @@ http::Response answer_without_route(http::Exchange& exchange) {
   if (exchange.request.target.form == TargetForm::authority) {
     return error_response(exchange, util::Error{.kind = ErrorKind::unsupported, .detail = "CONNECT is not served"});
   }
+  if (belongs_on_https(exchange)) return send_to_https(exchange);
+  if (is_misdirected(exchange)) return http::make_error_response(exchange, 421, {});
   return http::make_error_response(exchange, 404, {});
 }
 

@@ -40,6 +40,10 @@ Delimit Http1Output::delimit(const http::Response& response) const noexcept {
 void Http1Output::encode_head(wire::Sink& sink, const http::Response& response, Delimit how, Connection keep) {
   const message::ResponseHead& head = response.head;
   http1::encode_status_line(sink, message::kHttp11, head.status);
+  const net::TlsFacts* tls = exchange_->connection->tls.get();
+  if (tls != nullptr && !tls->hsts.empty() && !head.headers.has(HeaderId::strict_transport_security)) {
+    http1::encode_field(sink, "Strict-Transport-Security", tls->hsts);
+  }
   if (!response.prepared.empty()) {
     sink.append(host_->date_lines());
     sink.append(response.prepared);

@@ -17,7 +17,8 @@ wire::Expected<SettingsByBind, config::Problem> ListenerBook::make(const config:
     auto settings =
         std::make_shared<ListenerSettings>(ListenerSettings{.name = listener.name,
                                                             .metric_id = metrics_->intern_listener(listener.name),
-                                                            .half_close = listener.half_close});
+                                                            .half_close = listener.half_close,
+                                                            .redirect_port = listener.redirect_port});
     if (listener.tls.enabled()) {
       auto tls = net::TlsServer::make(listener.tls, listener.bind, keys_for(listener));
       if (!tls) {

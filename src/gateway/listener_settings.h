@@ -19,6 +19,7 @@ struct ListenerSettings {
   std::uint16_t metric_id = 0;
   config::Listener::HalfClose half_close = config::Listener::HalfClose::refuse;
   std::shared_ptr<const net::TlsServer> tls{};  // nullptr: in the clear
+  std::uint16_t redirect_port = 0;
 };
 
 using SettingsPtr = std::shared_ptr<const ListenerSettings>;

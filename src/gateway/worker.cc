@@ -141,6 +141,7 @@ void Worker::accept(const ListenerSettings& settings, util::UniqueFd fd, const n
   info.local_ip = local.ip_text();
   info.local_port = local.port();
   info.listener = settings.metric_id;
+  info.https_port = settings.redirect_port;
   if (settings.tls) {
     const auto patience = config::ms(settings.tls->config().handshake);
     auto stream = std::make_unique<net::TlsStream>(reactor_, std::move(fd), settings.tls);

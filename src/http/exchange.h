@@ -31,6 +31,7 @@ struct ConnectionInfo {
   std::uint16_t listener = 0;  // interned metric id
   std::string_view protocol = "http/1.1";
   std::shared_ptr<const net::TlsFacts> tls{};  // nullptr: in the clear
+  std::uint16_t https_port = 0;                // requests are sent there (listeners[].redirect_to_https); 0: served
 };
 
 // Who the client is after trusted proxies were believed (src/http/forwarding.h fills it).

@@ -9,21 +9,33 @@ namespace pontage::net {
 wire::Expected<std::shared_ptr<TlsClient>, std::string> TlsClient::make(const config::BackendTls& config,
                                                                         const std::string& host, std::size_t workers) {
   std::shared_ptr<TlsClient> made(new TlsClient);
-  made->name_ = config.server_name.empty() ? host : config.server_name;
-  made->is_ip_ = Address::from_ip(made->name_, 0).has_value();
   made->verify_ = config.verify;
   made->sessions_.resize(workers);
+  made->expect(config, host);
   if (auto error = made->prepare(config); !error.empty()) return wire::Unexpected<std::string>(std::move(error));
   return made;
 }
 
+std::shared_ptr<TlsClient> TlsClient::for_host(const config::BackendTls& config, const std::string& host) const {
+  std::shared_ptr<TlsClient> other(new TlsClient);
+  other->context_ = context_;
+  other->verify_ = verify_;
+  other->sessions_.resize(sessions_.size());
+  other->expect(config, host);
+  return other;
+}
+
 TlsClient::~TlsClient() = default;
 
+void TlsClient::expect(const config::BackendTls& config, const std::string& host) {
+  name_ = config.server_name.empty() ? host : config.server_name;
+  is_ip_ = Address::from_ip(name_, 0).has_value();
+}
+
 std::string TlsClient::prepare(const config::BackendTls& config) {
-  context_.reset(SSL_CTX_new(TLS_client_method()));
+  context_ = SslContextPtr(SSL_CTX_new(TLS_client_method()));
   SSL_CTX* context = context_.get();
   if (context == nullptr) return "TLS: " + tls_error();
-  SSL_CTX_set_app_data(context, this);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context,
@@ -55,19 +67,19 @@ SslPtr TlsClient::new_connection(unsigned worker) noexcept {
   const bool named =
       is_ip_ ? X509_VERIFY_PARAM_set1_ip_asc(wanted, name_.c_str()) == 1 : SSL_set1_host(ssl.get(), name_.c_str()) == 1;
   if (!named) return nullptr;
-  if (!is_ip_) SSL_set_tlsext_host_name(ssl.get(), name_.c_str());
+  if (!is_ip_ && !name_.empty()) SSL_set_tlsext_host_name(ssl.get(), name_.c_str());
   if (worker < sessions_.size() && sessions_[worker]) SSL_set_session(ssl.get(), sessions_[worker].get());
   return ssl;
 }
 
 // On the thread of the worker that the connection belongs to now. 1: the session is kept.
 int TlsClient::on_session(SSL* ssl, SSL_SESSION* session) {
-  auto* self = static_cast<TlsClient*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
   const auto* stream = static_cast<const TlsStream*>(SSL_get_app_data(ssl));
-  if (stream == nullptr) return 0;
+  if (stream == nullptr || stream->client() == nullptr) return 0;
   const unsigned worker = stream->reactor().id();
-  if (worker >= self->sessions_.size()) return 0;
-  self->sessions_[worker].reset(session);
+  auto& sessions = stream->client()->sessions_;
+  if (worker >= sessions.size()) return 0;
+  sessions[worker].reset(session);
   return 1;
 }
 

@@ -14,9 +14,12 @@ namespace pontage::net {
 
 class TlsClient {
  public:
-  // `host` is the URL's. The error is one sentence.
+  // For the server of the name `host` (the URL's), unless the configuration has another name. The error is one
+  // sentence.
   static wire::Expected<std::shared_ptr<TlsClient>, std::string> make(const config::BackendTls& config,
                                                                       const std::string& host, std::size_t workers);
+  // The same for another server of the backend; what was read from files is shared.
+  std::shared_ptr<TlsClient> for_host(const config::BackendTls& config, const std::string& host) const;
   ~TlsClient();
 
   // On worker `worker`'s thread; nullptr without memory.
@@ -25,9 +28,10 @@ class TlsClient {
  private:
   TlsClient() = default;
   std::string prepare(const config::BackendTls& config);
+  void expect(const config::BackendTls& config, const std::string& host);
   static int on_session(SSL* ssl, SSL_SESSION* session);
 
-  SslContextPtr context_;
+  std::shared_ptr<SSL_CTX> context_;
   std::string name_;  // whom the certificate must name
   bool is_ip_ = false;
   bool verify_ = true;

@@ -102,7 +102,7 @@ TlsStream::TlsStream(Reactor& reactor, util::UniqueFd fd, std::shared_ptr<const 
 
 TlsStream::TlsStream(Reactor& reactor, util::UniqueFd fd, std::shared_ptr<TlsClient> client)
     : ByteStream(reactor, std::move(fd)), client_(std::move(client)) {
-  open(client_->new_connection(reactor.id()));
+  open(client_ ? client_->new_connection(reactor.id()) : nullptr);
   if (!ssl_) return;
   SSL_set_app_data(ssl_.get(), this);
   SSL_set_connect_state(ssl_.get());

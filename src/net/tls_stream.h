@@ -32,6 +32,8 @@ class TlsStream final : public ByteStream {
   std::shared_ptr<const TlsFacts> facts() const;
   // What ALPN agreed on; empty without.
   std::string_view protocol() const noexcept;
+  // Towards servers; nullptr on the server's side.
+  TlsClient* client() const noexcept { return client_.get(); }
   bool resumed() const noexcept { return SSL_session_reused(ssl_.get()) == 1; }
   // The handshake failed because the client spoke HTTP without TLS.
   bool met_plain_http() const noexcept { return plain_http_; }

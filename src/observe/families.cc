@@ -64,6 +64,8 @@ constexpr std::array<FamilyInfo, kFamilies> kTable{{
     {Family::config_reloads_total, kCounter, 1, "config_reloads_total", "Reloads asked for.", {"result"}},
     {Family::config_last_reload_success, kGauge, 1, "config_last_reload_success",
      "1 when the last reload was accepted.", {}, Merge::youngest},
+    {Family::backend_tls_handshakes_total, kCounter, 1, "backend_tls_handshakes_total",
+     "TLS handshakes with servers that ended.", {"backend", "server", "result"}},
     {Family::tls_handshakes_total, kCounter, 1, "tls_handshakes_total", "TLS handshakes of clients that ended.",
      {"result"}},
     {Family::tls_certificate_expiry_seconds, kGauge, 1, "tls_certificate_expiry_seconds",

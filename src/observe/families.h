@@ -44,6 +44,7 @@ enum class Family : std::uint8_t {
   loop_lag_seconds,
   config_reloads_total,
   config_last_reload_success,
+  backend_tls_handshakes_total,
   tls_handshakes_total,
   tls_certificate_expiry_seconds,
   series_dropped_total,

@@ -16,7 +16,7 @@ struct Pool::Ticket {
   net::Reactor* reactor = nullptr;
   Waiting* waiting = nullptr;
   std::unique_ptr<BackendConnection> connection;  // granted by the same worker
-  util::UniqueFd moved;                           // granted by another one
+  std::unique_ptr<net::ByteStream> moved;         // granted by another one; attached to no reactor
   bool granted = false;                           // waiter's thread
 };
 
@@ -202,8 +202,11 @@ void Pool::deliver(const TicketPtr& ticket, std::unique_ptr<BackendConnection> c
     arrive(ticket);
     return;
   }
-  if (connection) ticket->moved = connection->stream_->release();
-  connection.reset();
+  if (connection) {
+    connection->stream_->detach();
+    ticket->moved = std::move(connection->stream_);
+    connection.reset();
+  }
   target.post([server = server_->shared_from_this(), ticket] { server->pool().arrive(ticket); });
 }
 
@@ -220,11 +223,11 @@ bool has_input(int fd) noexcept {
 
 // On the waiter's worker.
 void Pool::arrive(const TicketPtr& ticket) noexcept {
-  if (ticket->moved && has_input(ticket->moved.get())) {
+  if (ticket->moved && has_input(ticket->moved->fd())) {
     ticket->moved.reset();  // what came on the way belongs to no exchange (ADAPTERS X20); its place opens a new one
   } else if (ticket->moved) {
-    auto stream = std::make_unique<net::SocketStream>(*ticket->reactor, std::move(ticket->moved));
-    ticket->connection = server_->make_connection(std::move(stream));
+    ticket->moved->attach(*ticket->reactor);
+    ticket->connection = server_->make_connection(std::move(ticket->moved));
     ticket->connection->uses_ = 1;
   }
   if (ticket->waiting == nullptr) {  // it gave up meanwhile

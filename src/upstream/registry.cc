@@ -1,5 +1,7 @@
 #include "src/upstream/registry.h"
 
+#include "src/observe/log.h"
+
 namespace pontage::upstream {
 
 Registry::Registry(std::vector<net::Reactor*> workers, observe::Metrics& metrics, net::Resolver& resolver)
@@ -12,15 +14,33 @@ std::vector<std::shared_ptr<const Backend>> Registry::bind(const config::Config&
   std::vector<std::shared_ptr<const Backend>> backends;
   for (const auto& backend : config.backends) {
     std::vector<std::shared_ptr<BackendServer>> servers;
-    for (const auto& server : backend.servers) servers.push_back(server_for(config, backend, server));
+    std::shared_ptr<net::TlsClient> tls;
+    for (const auto& server : backend.servers) servers.push_back(server_for(config, backend, server, tls));
     backends.push_back(std::make_shared<Backend>(backend, std::move(servers), workers_.size()));
   }
   return backends;
 }
 
+namespace {
+
+// `first`: that of the backend's first server, which has read the files. net::check_tls has found them good a moment
+// ago; should they be gone, connections fail until the next reload.
+std::shared_ptr<net::TlsClient> tls_for(const config::Backend& backend, const config::Server& server,
+                                        std::size_t workers, std::shared_ptr<net::TlsClient>& first) {
+  if (first) return first->for_host(backend.tls, server.url.host);
+  auto made = net::TlsClient::make(backend.tls, server.url.host, workers);
+  if (made) return first = *std::move(made);
+  observe::log::error("backend {}: {}", backend.name, made.error());
+  return nullptr;
+}
+
+}  // namespace
+
 std::shared_ptr<BackendServer> Registry::server_for(const config::Config& config, const config::Backend& backend,
-                                                    const config::Server& server) {
+                                                    const config::Server& server,
+                                                    std::shared_ptr<net::TlsClient>& tls) {
   ServerSettings settings{.url = server.url,
+                          .tls = server.url.tls ? tls_for(backend, server, workers_.size(), tls) : nullptr,
                           .name = server.name,
                           .weight = server.weight,
                           .secret = backend.secret,

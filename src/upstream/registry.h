@@ -35,7 +35,7 @@ class Registry {
     std::uint64_t named = 0;  // the last bind() that wanted it
   };
   std::shared_ptr<BackendServer> server_for(const config::Config& config, const config::Backend& backend,
-                                            const config::Server& server);
+                                            const config::Server& server, std::shared_ptr<net::TlsClient>& tls);
 
   std::vector<net::Reactor*> workers_;
   observe::Metrics* metrics_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/net/connect.h"
+#include "src/net/tls_stream.h"
 #include "src/observe/log.h"
 #include "src/upstream/ajp_connection.h"
 #include "src/upstream/fastcgi_connection.h"
@@ -42,6 +43,9 @@ BackendServer::BackendServer(std::string backend, ServerSettings settings, std::
              .fresh = metrics.counter(Family::backend_connection_reuse_total, b, n, "fresh"),
              .retry_not_sent = metrics.counter(Family::backend_retries_total, b, "not_sent"),
              .retry_reused = metrics.counter(Family::backend_retries_total, b, "reused_closed"),
+             .tls_full = metrics.counter(Family::backend_tls_handshakes_total, b, n, "full"),
+             .tls_resumed = metrics.counter(Family::backend_tls_handshakes_total, b, n, "resumed"),
+             .tls_failed = metrics.counter(Family::backend_tls_handshakes_total, b, n, "failed"),
              .queue = metrics.histogram(Family::backend_queue_duration_seconds, b)};
   gauges_.push_back(metrics.callback_gauge(Family::backend_connections, {b, n, "idle"},
                                            [this] { return double(pool_.gauges().idle); }));
@@ -143,6 +147,27 @@ net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange, Le
   }
 }
 
+// A stream that is ready for the first request: with TLS where the URL is https.
+net::Task<util::Result<BackendServer::Stream>> BackendServer::open(http::Exchange& exchange, net::Address address,
+                                                                   net::Deadline deadline) {
+  auto opened = co_await net::connect(exchange.reactor(), address, deadline);
+  const auto held = settings();
+  if (!opened || !held->url.tls) co_return opened;
+  auto stream = std::make_unique<net::TlsStream>(exchange.reactor(), (*opened)->release(), held->tls);
+  const auto agreed = co_await stream->handshake(deadline, observe::Phase::connect, Source::server);
+  if (agreed) {
+    exchange.metrics->add(stream->resumed() ? series_.tls_resumed : series_.tls_full);
+    co_return Stream(std::move(stream));
+  }
+  util::Error error = agreed.error();
+  error.retry = RetryClass::not_sent;
+  if (error.kind != ErrorKind::cancelled) {
+    exchange.metrics->add(series_.tls_failed);
+    observe::log::warn_limited(name_, "backend {} server {}: TLS handshake failed: {}", backend_, name_, error.detail);
+  }
+  co_return util::Failure(error);
+}
+
 // Opens a connection; the caller has a counted place in the pool for it.
 net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) {
   net::Reactor& reactor = exchange.reactor();
@@ -152,7 +177,7 @@ net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) 
   const auto patience = static_cast<std::uint64_t>(settings()->timeouts.connect.count());
   const std::size_t first = address_turn_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    auto opened = co_await net::connect(reactor, all[(first + i) % all.size()], reactor.after(patience));
+    auto opened = co_await open(exchange, all[(first + i) % all.size()], reactor.after(patience));
     if (opened) {
       note_connected();
       exchange.metrics->add(series_.fresh);

@@ -12,6 +12,7 @@
 
 #include "src/config/config.h"
 #include "src/net/address.h"
+#include "src/net/tls_client.h"
 #include "src/observe/metrics.h"
 #include "src/upstream/connection.h"
 #include "src/upstream/pool.h"
@@ -21,6 +22,7 @@ namespace pontage::upstream {
 // What the adapters need to know of the configuration; immutable, replaced whole at a reload.
 struct ServerSettings {
   config::ServerUrl url;
+  std::shared_ptr<net::TlsClient> tls{};  // of an https URL
   std::string name;
   int weight = 1;
   std::string secret;
@@ -83,10 +85,11 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
  private:
   struct Series {
     observe::SeriesId requests, errors, picks, retries, bytes_in, bytes_out, reused, fresh, retry_not_sent,
-        retry_reused;
+        retry_reused, tls_full, tls_resumed, tls_failed;
     observe::HistogramId queue;
   };
-  net::Task<util::Result<std::unique_ptr<net::ByteStream>>> open(http::Exchange& exchange);
+  using Stream = std::unique_ptr<net::ByteStream>;
+  net::Task<util::Result<Stream>> open(http::Exchange& exchange, net::Address address, net::Deadline deadline);
   net::Task<util::Result<Lease>> connect(http::Exchange& exchange);
   std::vector<net::Address> addresses() const;
 
