@@ -108,9 +108,9 @@ struct Sticky {
   std::string path_parameter;  // "jsessionid"
 };
 
-// When a request body is taken in before a server is.
-enum class RequestBuffering : std::uint8_t {
-  automatic,  // of unknown length, or slow
+// When a request body is taken in before a server is, and an answer before the client gets it.
+enum class Buffering : std::uint8_t {
+  automatic,  // a request body of unknown length, or slow; of an answer small pieces for a moment
   off,        // never
   on          // always, whole
 };
@@ -139,10 +139,10 @@ struct Backend {
   std::size_t packet_size = 8192;  // AJP, 8192..65536
   CgiMapping cgi;
   BackendTls tls{};
-  bool keep_alive = false;         // FastCGI: whether connections are used again
-  std::uint64_t max_vars = 65535;  // uwsgi: bytes of a request's variables
-  std::optional<RequestBuffering>
-      request_buffering;  // absent: on for servers that speak CGI, automatic for ajp, off for http
+  bool keep_alive = false;                     // FastCGI: whether connections are used again
+  std::uint64_t max_vars = 65535;              // uwsgi: bytes of a request's variables
+  std::optional<Buffering> request_buffering;  // absent: on for servers that speak CGI, automatic for ajp, off for http
+  Buffering response_buffering = Buffering::automatic;
   struct Connections {
     int max = 200;  // per server, the whole process
     int idle = 50;
@@ -275,8 +275,9 @@ struct Route {
   Encoded encoded_slash = Encoded::refuse;
   Encoded backslash = Encoded::refuse;
   Encoded nul = Encoded::refuse;
-  std::optional<RequestBuffering> request_buffering;  // absent: the backend's
-  bool retry_non_idempotent = false;                  // retry class (b) for POST too (ADAPTERS X12)
+  std::optional<Buffering> request_buffering;   // absent: the backend's
+  std::optional<Buffering> response_buffering;  // absent: the backend's
+  bool retry_non_idempotent = false;            // retry class (b) for POST too (ADAPTERS X12)
   std::variant<FilesAction, ProxyAction, RedirectAction, RespondAction> action;
   Place place;
 };
@@ -310,8 +311,9 @@ struct Config {
     std::uint64_t max_file = 1ULL << 20;
     Millis recheck{1000};  // how long a hit is trusted without looking at the file
   } static_cache;
-  struct Spool {                      // where buffered request bodies wait
-    std::uint64_t memory = 64 << 10;  // bytes of each, then a file
+  struct Spool {                         // where buffered bodies wait
+    std::uint64_t memory = 64 << 10;     // bytes of each, then a file
+    std::uint64_t response = 256 << 20;  // bytes of one answer; what follows is passed on as it comes
     std::string folder = "/tmp";
   } spool;
   AccessLog access_log;

@@ -81,12 +81,22 @@ std::string store_underscored(Target& target, const Value& value) {
 }
 
 std::string store_buffering(Target& target, const Value& value) {
-  target.backend->request_buffering = static_cast<RequestBuffering>(value.number);
+  target.backend->request_buffering = static_cast<Buffering>(value.number);
+  return {};
+}
+
+std::string store_response_buffering(Target& target, const Value& value) {
+  target.backend->response_buffering = static_cast<Buffering>(value.number);
+  return {};
+}
+
+std::string store_route_response_buffering(Target& target, const Value& value) {
+  target.route->response_buffering = static_cast<Buffering>(value.number);
   return {};
 }
 
 std::string store_route_buffering(Target& target, const Value& value) {
-  target.route->request_buffering = static_cast<RequestBuffering>(value.number);
+  target.route->request_buffering = static_cast<Buffering>(value.number);
   return {};
 }
 
@@ -132,6 +142,17 @@ void append_cgi_keys(std::vector<Key>& keys) {
         "whole) or `off`. Unless given `on` for fastcgi, scgi and uwsgi, `auto` for ajp, `off` for http.",
         &store_buffering,
         {},
+        {"auto", "off", "on"}},
+       {"backends{}.response_buffering",
+        Type::choice,
+        "auto",
+        "Whether an answer is taken in before the client gets it, so that slow clients hold no server: `on` (whole, up "
+        "to "
+        "`spool.response`), `off` (every byte passes at once) or `auto` (small pieces wait 4 ms for the next). Event "
+        "streams, "
+        "and what a server flushes, pass at once all the same.",
+        &store_response_buffering,
+        {},
         {"auto", "off", "on"}}});
 }
 
@@ -144,7 +165,20 @@ void append_buffering_keys(std::vector<Key>& keys) {
                 &store_route_buffering,
                 {},
                 {"auto", "off", "on"}},
-               {"spool", Type::group, "", "Where buffered request bodies wait for their server."},
+               {"routes[].response_buffering",
+                Type::choice,
+                "",
+                "As the backend's, for this route alone.",
+                &store_route_response_buffering,
+                {},
+                {"auto", "off", "on"}},
+               {"spool", Type::group, "", "Where buffered bodies wait."},
+               {"spool.response",
+                Type::size,
+                "256MiB",
+                "Of one answer; what follows is passed on as it comes.",
+                +[](Target& t) -> std::uint64_t& { return t.config->spool.response; },
+                {4096, 1ULL << 40}},
                {"spool.memory",
                 Type::size,
                 "64KiB",

@@ -56,15 +56,15 @@ routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view rout
 
 // The route's word, else the backend's. Else a server that holds a process for each request gets whole bodies only
 // (ADAPTERS F13), one that holds a thread is spared slow ones, and HTTP servers are expected to bear them.
-config::RequestBuffering buffering_of(const config::Route& route, const upstream::Backend& backend) {
+config::Buffering buffering_of(const config::Route& route, const upstream::Backend& backend) {
   if (route.request_buffering) return *route.request_buffering;
   if (backend.config().request_buffering) return *backend.config().request_buffering;
-  if (backend.speaks_cgi()) return config::RequestBuffering::on;
+  if (backend.speaks_cgi()) return config::Buffering::on;
   const auto& servers = backend.config().servers;
   const bool any_ajp = std::any_of(servers.begin(), servers.end(), [](const config::Server& server) {
     return server.url.adapter == config::Adapter::ajp;
   });
-  return any_ajp ? config::RequestBuffering::automatic : config::RequestBuffering::off;
+  return any_ajp ? config::Buffering::automatic : config::Buffering::off;
 }
 
 struct HandlerMaker {
@@ -81,10 +81,13 @@ struct HandlerMaker {
   std::unique_ptr<http::Handler> operator()(const config::ProxyAction&) const {
     return std::make_unique<handlers::ProxyHandler>(
         backend, site.forwarding, parts.blocking,
-        handlers::ProxyOptions{.buffering = buffering_of(route, *backend),
-                               .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
-                               .retry_non_idempotent = route.retry_non_idempotent,
-                               .request_headers = route.request_headers});
+        handlers::ProxyOptions{
+            .buffering = buffering_of(route, *backend),
+            .response_buffering = route.response_buffering.value_or(backend->config().response_buffering),
+            .most_response = site.config.spool.response,
+            .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
+            .retry_non_idempotent = route.retry_non_idempotent,
+            .request_headers = route.request_headers});
   }
   std::unique_ptr<http::Handler> operator()(const config::RedirectAction& action) const {
     return std::make_unique<handlers::RedirectHandler>(action);

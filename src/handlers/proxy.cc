@@ -1,5 +1,6 @@
 #include "src/handlers/proxy.h"
 
+#include "src/handlers/spooled_response.h"
 #include "src/http/header_edit.h"
 #include "src/observe/log.h"
 #include "src/upstream/cgi_request.h"
@@ -41,7 +42,7 @@ net::Task<util::Result<void>> ProxyHandler::buffer_body(http::Exchange& exchange
   const bool known = exchange.request.body.kind == message::BodyKind::exact;
   exchange.spool = std::make_unique<http::Spool>(exchange.reactor(), *blocking_, options_.spool);
   http::Spool& spool = *exchange.spool;
-  if (known && options_.buffering == config::RequestBuffering::automatic) {
+  if (known && options_.buffering == config::Buffering::automatic) {
     const std::uint64_t began = exchange.reactor().now_ms();
     const auto taken = co_await spool.take(*exchange.body, Until::memory);
     if (!taken) co_return util::Failure(taken.error());
@@ -58,6 +59,13 @@ net::Task<util::Result<void>> ProxyHandler::buffer_body(http::Exchange& exchange
   if (spool.size() == 0) exchange.request.body.kind = message::BodyKind::none;
   exchange.body = spool.size() == 0 ? nullptr : &spool;
   co_return util::Result<void>{};
+}
+
+bool ProxyHandler::takes_in(const http::Response& response) const noexcept {
+  if (options_.response_buffering != config::Buffering::on || response.body == nullptr) return false;
+  if (response.head.body.kind == message::BodyKind::none) return false;
+  const auto type = response.head.headers.value(message::HeaderId::content_type);
+  return !wire::equals_ignore_case(type.substr(0, type.find(';')), "text/event-stream");
 }
 
 // Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.
@@ -85,10 +93,11 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     co_return util::fail(ErrorKind::unsupported, Source::gateway, "CONNECT is not served");
   }
   prepare(exchange);
+  exchange.gather = options_.response_buffering != config::Buffering::off;
   // Before the body is taken in: a request that is refused anyway need not send it.
   auto ready = make_variables(exchange);
   if (!ready) co_return util::Failure(ready.error());
-  if (exchange.body != nullptr && options_.buffering != config::RequestBuffering::off) {
+  if (exchange.body != nullptr && options_.buffering != config::Buffering::off) {
     const bool had_length = exchange.request.body.kind == message::BodyKind::exact;
     ready = co_await buffer_body(exchange);
     if (ready && !had_length) ready = make_variables(exchange);
@@ -127,7 +136,10 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
       auto answered = co_await lease->round_trip(exchange);
       if (answered) {
         lease.release();
-        co_return std::move(*answered);
+        if (!takes_in(*answered)) co_return std::move(*answered);
+        auto taken = take_in(exchange, std::move(*answered), *blocking_, options_.spool, options_.most_response);
+        auto whole = co_await std::move(taken);
+        co_return whole;
       }
       error = answered.error();
       if (exchange.pump.active()) co_await exchange.pump.join();

@@ -13,7 +13,9 @@
 namespace pontage::handlers {
 
 struct ProxyOptions {
-  config::RequestBuffering buffering = config::RequestBuffering::off;
+  config::Buffering buffering = config::Buffering::off;  // of request bodies
+  config::Buffering response_buffering = config::Buffering::automatic;
+  std::uint64_t most_response = 256 << 20;  // bytes of an answer that are taken in
   http::SpoolPolicy spool;
   bool retry_non_idempotent = false;                // class (b) for POST too
   std::vector<config::HeaderEdit> request_headers;  // applied to what the server gets
@@ -36,6 +38,8 @@ class ProxyHandler final : public http::Handler {
   util::Result<void> make_variables(http::Exchange& exchange) const;
   // Takes the request body in, as far as the route's buffering wants, before a server is taken (ADAPTERS F12, F13).
   net::Task<util::Result<void>> buffer_body(http::Exchange& exchange) const;
+  // Takes the answer in before the client gets any of it (ADAPTERS X22).
+  bool takes_in(const http::Response& response) const noexcept;
 
   std::shared_ptr<const upstream::Backend> backend_;
   std::shared_ptr<const http::ForwardingPolicy> policy_;

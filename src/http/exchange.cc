@@ -16,6 +16,7 @@ void Exchange::reset() noexcept {
   forward_path = {};
   forward_headers = {};
   bare_prefix = false;
+  gather = true;
   variables = nullptr;
   body = nullptr;
   client = {};

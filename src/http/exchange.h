@@ -96,6 +96,7 @@ struct Exchange {
   std::string_view trace_id;
   RequestPump pump;
   InterimSink* interim = nullptr;
+  bool gather = true;  // small pieces of the answer may wait a moment for what follows
   observe::Ledger ledger;
   observe::WorkerMetrics* metrics = nullptr;
   std::int64_t unix_seconds = 0;  // when it began

@@ -119,7 +119,7 @@ Spool::~Spool() {
   }
 }
 
-net::Task<util::Result<bool>> Spool::take(BodySource& source, Until until) {
+net::Task<util::Result<bool>> Spool::take(BodySource& source, Until until, std::uint64_t most) {
   BodyBatch batch;
   std::uint64_t turn = 0;
   while (!ended_) {
@@ -134,8 +134,14 @@ net::Task<util::Result<bool>> Spool::take(BodySource& source, Until until) {
       taken = co_await write_gathered();
       gather_.reset();
       ended_ = taken.has_value();
+      trailers_ = batch.trailers;
     }
     if (!taken) broken_ = taken.error();
+    if (taken && !ended_ && until == Until::flush && (batch.flush == Flush::now || size() >= most)) {
+      taken = co_await write_gathered();
+      if (taken) co_return false;
+      broken_ = taken.error();
+    }
     turn += batch.bytes();
     if (turn < kTurnBytes) continue;
     turn = 0;

@@ -1,7 +1,7 @@
-// A request body taken in before a server is: a slow client holds no connection to one, and a body that came without a
-// length gets one. The first bytes wait in memory, the rest in a file without a name; then it is a body source like any
-// other, from the first byte as often as wanted. The disk is waited for on the blocking pool, which outlives the spool.
-// Trailers are not kept: no server gets a request's (CASES U14). Worker's thread.
+// A body taken in before it is passed on: a slow client holds no connection to a server, whether it sends or reads, and
+// a body that came without a length gets one. The first bytes wait in memory, the rest in a file without a name; then
+// it is a body source like any other, from the first byte as often as wanted. The disk is waited for on the blocking
+// pool, which outlives the spool. Trailers are its taker's to keep. Worker's thread.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ int open_unlinked(const std::string& folder) noexcept;
 
 class Spool final : public BodySource {
  public:
-  enum class Until : std::uint8_t { memory, end };
+  enum class Until : std::uint8_t { memory, flush, end };
 
   Spool(net::Reactor& reactor, net::BlockingPool& pool, const SpoolPolicy& policy)
       : reactor_(&reactor), pool_(&pool), policy_(policy) {}
@@ -42,8 +42,11 @@ class Spool final : public BodySource {
   ~Spool();
 
   // Takes from `source` until it has ended or, with Until::memory, at most as much as is kept in memory. True when it
-  // has ended; when not, another call goes on. After an error every later take and pull gives that error again.
-  net::Task<util::Result<bool>> take(BodySource& source, Until until);
+  // has ended; when not, another call goes on. With Until::flush it also stops where the source wants what came so far
+  // on its way, and behind `most` bytes. After an error every later take and pull gives that error again.
+  net::Task<util::Result<bool>> take(BodySource& source, Until until, std::uint64_t most = kNoLimit);
+  // Those of the last batch taken; valid as long as the source.
+  const message::HeaderList* trailers() const noexcept { return trailers_; }
 
   std::uint64_t size() const noexcept { return in_memory_ + gathered_ + in_file_; }  // bytes held
   std::uint64_t in_file() const noexcept { return in_file_; }
@@ -63,6 +66,7 @@ class Spool final : public BodySource {
   }
 
  private:
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
   using Buffer = std::unique_ptr<char[]>;
   using Pulled = net::Task<util::Result<void>>;
   static constexpr std::size_t kFirstBlock = 4 * 1024;  // each further one is twice as large, up to kBuffer
@@ -97,6 +101,7 @@ class Spool final : public BodySource {
   net::BlockingPool* pool_;
   SpoolPolicy policy_;
   BodySource* rest_ = nullptr;
+  const message::HeaderList* trailers_ = nullptr;
 
   std::vector<Block> blocks_;
   std::size_t in_memory_ = 0;

@@ -135,7 +135,7 @@ net::Task<util::Result<void>> AjpConnection::send_request(http::Exchange& exchan
 void AjpConnection::set_mark(const http::Exchange& exchange) noexcept {
   // A unix socket does not know of marks.
   sent_ms_ = reactor().now_ms();
-  usual_ = settings_->url.unix_path.empty() && is_usual(exchange);
+  usual_ = settings_->url.unix_path.empty() && exchange.gather && is_usual(exchange);
   mark_ = usual_ ? answer_mark_.next(net::ChunkPool::kChunk) : 0;
   if (mark_ == 0) return;
   mark_until_ = reactor().after(answer_mark_.patience_ms());
@@ -333,6 +333,7 @@ net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t 
     // With pieces in hand, or a head that waits, only a moment is spent on gathering.
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
     if (gathering && batch.flush == http::Flush::now) break;
+    if (gathering && !exchange_->gather && !stream_->maybe_readable()) break;
     if (framing_.kind == BodyKind::none && stream_->maybe_readable()) {  // discarding: others have their turn meanwhile
       net::Yield others_first;
       const auto yielded = co_await others_first;

@@ -313,6 +313,7 @@ net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t 
     if (!rest_.empty() || (at_ < end_ && !ended_)) break;  // the budget ended before it
     // With pieces in hand, or a head that waits, only a moment is spent on gathering.
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
+    if (gathering && !exchange_->gather && !stream_->maybe_readable()) break;
     const std::size_t keep = batch.count > 0 ? end_ : 0;
     net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
     if (body_complete()) {

@@ -69,9 +69,9 @@ TEST(CgiKeys, WarnsOfKeysWithoutEffect) {
 TEST(CgiKeys, BufferingIsOfTheRouteElseOfTheBackend) {
   const auto loaded = load_text("t.yaml", with_server("http://a", "    request_buffering: on"));
   ASSERT_THAT(problems_of(loaded), IsEmpty());
-  EXPECT_EQ(loaded.config.backends[0].request_buffering, RequestBuffering::on);
+  EXPECT_EQ(loaded.config.backends[0].request_buffering, Buffering::on);
   const auto route = load_text("t.yaml", with_route("respond: x\n    request_buffering: off"));
-  EXPECT_EQ(route.config.routes[0].request_buffering, RequestBuffering::off);
+  EXPECT_EQ(route.config.routes[0].request_buffering, Buffering::off);
   EXPECT_THAT(problems_of(with_server("http://a", "    request_buffering: yes")),
               ElementsAre(HasSubstr("`auto`, `off`, `on`")));
 }
