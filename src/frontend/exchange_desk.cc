@@ -4,6 +4,7 @@
 #include "src/http/error_page.h"
 #include "src/http/header_edit.h"
 #include "src/http/simple_response.h"
+#include "src/net/tls_server.h"
 
 namespace pontage::frontend {
 

@@ -1,5 +1,6 @@
 #include "src/handlers/proxy.h"
 
+#include "protocols/wire/ascii.h"
 #include "src/handlers/spooled_response.h"
 #include "src/http/header_edit.h"
 #include "src/observe/log.h"
@@ -65,7 +66,7 @@ bool ProxyHandler::takes_in(const http::Response& response) const noexcept {
   if (options_.response_buffering != config::Buffering::on || response.body == nullptr) return false;
   if (response.head.body.kind == message::BodyKind::none) return false;
   const auto type = response.head.headers.value(message::HeaderId::content_type);
-  return !wire::equals_ignore_case(type.substr(0, type.find(';')), "text/event-stream");
+  return !wire::iequals(type.substr(0, type.find(';')), "text/event-stream");
 }
 
 // Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.

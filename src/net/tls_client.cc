@@ -68,8 +68,26 @@ SslPtr TlsClient::new_connection(unsigned worker) noexcept {
       is_ip_ ? X509_VERIFY_PARAM_set1_ip_asc(wanted, name_.c_str()) == 1 : SSL_set1_host(ssl.get(), name_.c_str()) == 1;
   if (!named) return nullptr;
   if (!is_ip_ && !name_.empty()) SSL_set_tlsext_host_name(ssl.get(), name_.c_str());
-  if (worker < sessions_.size() && sessions_[worker]) SSL_set_session(ssl.get(), sessions_[worker].get());
+  const SslSessionPtr session = take_session(worker);
+  if (session) SSL_set_session(ssl.get(), session.get());
   return ssl;
+}
+
+// Those of TLS 1.3 are for one use; a server gives a new one each time, or several at first.
+SslSessionPtr TlsClient::take_session(unsigned worker) noexcept {
+  if (worker >= sessions_.size()) return nullptr;
+  auto& kept = sessions_[worker];
+  while (!kept.empty()) {
+    SSL_SESSION* newest = kept.back().get();
+    if (SSL_SESSION_is_resumable(newest) == 1 && SSL_SESSION_get_protocol_version(newest) < TLS1_3_VERSION) {
+      SSL_SESSION_up_ref(newest);
+      return SslSessionPtr(newest);
+    }
+    SslSessionPtr taken = std::move(kept.back());
+    kept.pop_back();
+    if (SSL_SESSION_is_resumable(taken.get()) == 1) return taken;
+  }
+  return nullptr;
 }
 
 // On the thread of the worker that the connection belongs to now. 1: the session is kept.
@@ -79,7 +97,9 @@ int TlsClient::on_session(SSL* ssl, SSL_SESSION* session) {
   const unsigned worker = stream->reactor().id();
   auto& sessions = stream->client()->sessions_;
   if (worker >= sessions.size()) return 0;
-  sessions[worker].reset(session);
+  auto& kept = sessions[worker];
+  if (kept.size() == kKept) kept.erase(kept.begin());
+  kept.emplace_back(session);
   return 1;
 }
 

@@ -1,4 +1,4 @@
-// TlsClient: the TLS side of one application server: whom to believe, whom to expect, who we are; and the last session
+// TlsClient: the TLS side of one application server: whom to believe, whom to expect, who we are; and the last sessions
 // with it on each worker, to be resumed. Made on the control thread, shared by the workers.
 #pragma once
 
@@ -27,6 +27,7 @@ class TlsClient {
 
  private:
   TlsClient() = default;
+  SslSessionPtr take_session(unsigned worker) noexcept;
   std::string prepare(const config::BackendTls& config);
   void expect(const config::BackendTls& config, const std::string& host);
   static int on_session(SSL* ssl, SSL_SESSION* session);
@@ -35,7 +36,8 @@ class TlsClient {
   std::string name_;  // whom the certificate must name
   bool is_ip_ = false;
   bool verify_ = true;
-  std::vector<SslSessionPtr> sessions_;  // by worker, each its thread's alone
+  static constexpr std::size_t kKept = 4;
+  std::vector<std::vector<SslSessionPtr>> sessions_;  // by worker, each its thread's alone; the newest last
 };
 
 }  // namespace pontage::net

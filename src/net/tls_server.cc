@@ -204,7 +204,10 @@ int TlsServer::on_status(SSL* ssl, void* argument) {
 int TlsServer::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
                          int seal) {
   auto* self = static_cast<TlsServer*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
-  return self->keys_->seal_or_open(name, iv, cipher, mac, seal == 1);
+  const int done = self->keys_->seal_or_open(name, iv, cipher, mac, seal == 1);
+  // TLS 1.3's tickets are for one use (RFC 8446 C.4): whoever resumes gets another.
+  const bool renew = done == 1 && seal == 0 && SSL_version(ssl) == TLS1_3_VERSION;
+  return renew ? 2 : done;
 }
 
 std::shared_ptr<const TlsFacts> TlsServer::facts(SSL* ssl) const {
