@@ -56,27 +56,6 @@ AjpConnection::AjpConnection(std::shared_ptr<BackendServer> server, std::unique_
       settings_(this->server().settings()),
       decoder_(settings_->packet_size, settings_->response_limits) {}
 
-net::Task<bool> AjpConnection::probe() {
-  if (settings_->timeouts.cping.count() == 0) co_return true;
-  std::array<char, 8> bytes;
-  wire::Sink sink(bytes);
-  ajp13::encode_cping(sink);
-  iovec piece{bytes.data(), sink.size()};
-  const auto deadline = reactor().after(ms(settings_->timeouts.cping));
-  const auto sent = co_await net::write_all(*stream_, {&piece, 1}, net::More::no, ms(settings_->timeouts.cping),
-                                            observe::Phase::connect, Source::server);
-  if (!sent) co_return false;
-  decoder_.expect_cpong();
-  message::Arena scratch;
-  for (;;) {
-    const auto got = co_await net::read_some(*stream_, bytes, deadline, observe::Phase::connect, Source::server);
-    if (!got || *got == 0) co_return false;
-    const auto step = decoder_.decode({bytes.data(), *got}, scratch, message::Method::get, ignored_);
-    if (!step || step->consumed != *got) co_return false;
-    if (step->event == ResponseEvent::cpong) co_return true;
-  }
-}
-
 net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange& exchange) {
   exchange_ = &exchange;
   const std::size_t packet_size = settings_->packet_size;
@@ -103,6 +82,7 @@ net::Task<util::Result<http::Response>> AjpConnection::round_trip(http::Exchange
   const auto got = co_await read_head(response.head);
   if (!got) co_return util::Failure(got.error());
   framing_ = response.head.body;
+  status_ = response.head.status;
   http::strip_response_head(response.head);
   // Without a length the body's end is END_RESPONSE: the client gets chunks.
   response.body = http::BodyPtr(this);
@@ -247,17 +227,14 @@ util::Result<ajp13::ResponseStep> AjpConnection::decode(message::ResponseHead& h
       damaged_ = true;
       return util::fail_decode(wire::DecodeError::bad_length, Source::server);
     }
+    if (asked_ > ajp13::request_data_room(settings_->packet_size)) {
+      server().hints().note(Symptom::packet_larger, std::to_string(settings_->packet_size));
+    }
     if (body_sent_ && ++empty_answers_ > kMostEmptyAnswers) {
       return util::fail_decode(wire::DecodeError::unexpected_message, Source::server);
     }
   }
   return *step;
-}
-
-void AjpConnection::log_decode_error(wire::DecodeError error) const noexcept {
-  observe::log::warn_limited(
-      "ajp-decode", "backend {} server {}: AJP response refused: {}; is it an AJP port, and is its packetSize {}?",
-      server().backend(), server().name(), wire::to_string(error), settings_->packet_size);
 }
 
 net::Task<util::Result<void>> AjpConnection::read_head(message::ResponseHead& head) {
@@ -304,6 +281,7 @@ util::Result<bool> AjpConnection::decode_ready(BodyBatch& batch, std::size_t bud
       case ResponseEvent::end:
         body_ended_ = true;
         keep_ = step->reuse == ajp13::Reuse::yes;
+        hint_at_refusal();
         batch.last = http::Last::yes;
         break;
       default: break;

@@ -38,6 +38,8 @@ class AjpConnection final : public BackendConnection, private http::BodySource {
   util::Result<ajp13::ResponseStep> decode(message::ResponseHead& head);
   util::Result<bool> decode_ready(http::BodyBatch& batch, std::size_t budget);
   void log_decode_error(wire::DecodeError error) const noexcept;
+  void hint_at_no_cpong(std::string_view answer, const util::Result<std::size_t>& got) const noexcept;
+  void hint_at_refusal() const noexcept;
 
   std::shared_ptr<const ServerSettings> settings_;
   AnswerMark answer_mark_;
@@ -55,6 +57,7 @@ class AjpConnection final : public BackendConnection, private http::BodySource {
   message::BodyFraming framing_;
   message::ResponseHead ignored_;    // where the decoder puts a second head, which it refuses
   std::size_t asked_ = 0;            // a GET_BODY_CHUNK not answered yet
+  int status_ = 0;                   // of the answer
   std::uint32_t empty_answers_ = 0;  // ADAPTERS A16: a container may ask a few times too often
   bool body_sent_ = false;           // the request body was sent to its end
   bool body_ended_ = false;          // the response came to its END_RESPONSE

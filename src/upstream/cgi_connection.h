@@ -57,6 +57,8 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   const ServerSettings& settings() const noexcept { return *settings_; }
   // Whether the whole request is with the server.
   bool request_sent() const noexcept { return request_sent_; }
+  // Bytes of this response, wrapping included.
+  std::uint64_t received() const noexcept { return received_; }
 
  private:
   net::Task<util::Result<void>> pull(http::BodyBatch& batch, std::size_t budget, http::Patience patience) override;

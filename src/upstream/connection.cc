@@ -39,7 +39,8 @@ void BackendConnection::finish(Reuse reuse) noexcept {
 
 void BackendConnection::on_hangup(void* self) noexcept {
   auto* connection = static_cast<BackendConnection*>(self);
-  connection->server_->note_stale();
+  const std::uint64_t now = connection->reactor().now_ms();
+  connection->server_->note_stale(now, now - connection->idle_since_ms_);
   connection->server_->pool().idle_ended(*connection);
 }
 

@@ -91,9 +91,10 @@ std::string_view FastCgiConnection::body_end() const {
 util::Result<CgiConnection::Unwrapped> FastCgiConnection::unwrap(std::string_view input) {
   const auto step = decoder_.decode(input);
   if (!step) {
-    observe::log::warn_limited("fastcgi-decode",
-                               "backend {} server {}: FastCGI response refused: {}; is it a FastCGI port?",
+    observe::log::warn_limited("fastcgi-decode", "backend {} server {}: FastCGI response refused: {}",
                                server().backend(), server().name(), wire::to_string(step.error()));
+    const bool first = step.error() == wire::DecodeError::bad_magic && received() == input.size();
+    if (first) server().hints().note(symptom_of_bytes(input), "FastCGI");
     return util::fail_decode(step.error(), Source::server);
   }
   Unwrapped out{.consumed = step->consumed};
@@ -141,6 +142,10 @@ void FastCgiConnection::log_line() {
     observe::log::warn_few("stderr " + server().name(), kLinesKept, "backend {} server {} says: {}{}{}",
                            server().backend(), server().name(), line_, which ? "; SCRIPT_FILENAME is " : "",
                            which ? script_ : "");
+    if (which) server().hints().note(Symptom::script_unknown, script_);
+    if (line_.find("security.limit_extensions") != std::string::npos) {
+      server().hints().note(Symptom::script_denied, script_);
+    }
   }
   line_.clear();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include <sys/uio.h>
 
@@ -40,6 +41,7 @@ net::Task<util::Result<http::Response>> HttpConnection::round_trip(http::Exchang
   const auto got = co_await read_final_head(exchange, response.head);
   if (!got) co_return util::Failure(got.error());
   persistence_ = response.head.persistence;
+  if (uses() == 0 && persistence_ == message::Persistence::keep_alive) hint_at_keep_alive(response.head);
   body_decoder_.start(response.head.body, settings_->response_limits, exchange.arena);
   http::strip_response_head(response.head);
   if (body_decoder_.done()) {
@@ -207,7 +209,10 @@ net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& ex
       if (!*more) co_return util::Failure(no_response(exchange, ErrorKind::closed, 0));
     }
     auto step = head_decoder_.decode({in_.data() + at_, end_ - at_}, exchange.arena, exchange.request.method, head);
-    if (!step) co_return util::fail_decode(step.error(), Source::server);
+    if (!step) {
+      if (received_ == end_) hint_at(step.error());
+      co_return util::fail_decode(step.error(), Source::server);
+    }
     at_ += step->consumed;
     if (step->event == http1::HeadEvent::need_more) continue;
     if (!message::is_interim(head.status)) {
@@ -225,6 +230,27 @@ net::Task<util::Result<void>> HttpConnection::read_final_head(http::Exchange& ex
     // The pump keeps what it sends in the same arena; with it the few interim heads stay.
     if (!exchange.pump.active()) exchange.arena.rollback(before);
   }
+}
+
+// The first bytes of an answer were not HTTP.
+void HttpConnection::hint_at(wire::DecodeError error) const noexcept {
+  if (error != wire::DecodeError::malformed_status_line && error != wire::DecodeError::unsupported_version) return;
+  const Symptom shown = symptom_of_bytes({in_.data(), end_});
+  if (shown != Symptom::speaks_http) server().hints().note(shown, "HTTP");
+}
+
+// A server that says how long it keeps connections is taken at its word: `Keep-Alive: timeout=5` (RFC 2068 19.7.1.1).
+void HttpConnection::hint_at_keep_alive(const message::ResponseHead& head) const noexcept {
+  constexpr std::string_view kName = "timeout=";
+  const std::string_view says = head.headers.value(message::HeaderId::keep_alive);
+  const auto at = says.find(kName);
+  if (at == std::string_view::npos) return;
+  const auto digits = says.substr(at + kName.size());
+  unsigned seconds = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+  if (read.ec != std::errc{} || seconds > 86'400 || settings_->pool.idle == 0) return;
+  if (1000ULL * seconds <= settings_->pool.idle_ms)
+    server().hints().note(Symptom::idle_longer, duration_text(1000ULL * seconds));
 }
 
 util::Result<void> HttpConnection::decode_ready(BodyBatch& batch, std::size_t budget) {

@@ -32,6 +32,8 @@ class HttpConnection final : public BackendConnection, private http::BodySource 
   util::Error no_response(const http::Exchange& exchange, util::ErrorKind kind, int os_error) const noexcept;
   util::Result<void> decode_ready(http::BodyBatch& batch, std::size_t budget);
   Reuse reusable() const noexcept;
+  void hint_at(wire::DecodeError error) const noexcept;
+  void hint_at_keep_alive(const message::ResponseHead& head) const noexcept;
 
   std::shared_ptr<const ServerSettings> settings_;
   http1::ResponseDecoder head_decoder_;

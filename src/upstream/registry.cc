@@ -4,6 +4,23 @@
 
 namespace pontage::upstream {
 
+ServerSettings settings_of(const config::Config& config, const config::Backend& backend, const config::Server& server) {
+  return {.url = server.url,
+          .name = server.name,
+          .weight = server.weight,
+          .secret = backend.secret,
+          .packet_size = backend.packet_size,
+          .keep_alive = backend.keep_alive,
+          .max_vars = backend.max_vars,
+          .timeouts = backend.timeouts,
+          .pool = {.max = backend.connections.max,
+                   .idle = backend.connections.idle,
+                   .queue = backend.queue.length,
+                   .queue_ms = static_cast<std::uint64_t>(backend.queue.timeout.count()),
+                   .idle_ms = static_cast<std::uint64_t>(backend.connections.idle_timeout.count())},
+          .response_limits = config.limits};
+}
+
 Registry::Registry(std::vector<net::Reactor*> workers, observe::Metrics& metrics, net::Resolver& resolver)
     : workers_(std::move(workers)), metrics_(&metrics), resolver_(&resolver) {}
 
@@ -39,21 +56,8 @@ std::shared_ptr<net::TlsClient> tls_for(const config::Backend& backend, const co
 std::shared_ptr<BackendServer> Registry::server_for(const config::Config& config, const config::Backend& backend,
                                                     const config::Server& server,
                                                     std::shared_ptr<net::TlsClient>& tls) {
-  ServerSettings settings{.url = server.url,
-                          .tls = server.url.tls ? tls_for(backend, server, workers_.size(), tls) : nullptr,
-                          .name = server.name,
-                          .weight = server.weight,
-                          .secret = backend.secret,
-                          .packet_size = backend.packet_size,
-                          .keep_alive = backend.keep_alive,
-                          .max_vars = backend.max_vars,
-                          .timeouts = backend.timeouts,
-                          .pool = {.max = backend.connections.max,
-                                   .idle = backend.connections.idle,
-                                   .queue = backend.queue.length,
-                                   .queue_ms = static_cast<std::uint64_t>(backend.queue.timeout.count()),
-                                   .idle_ms = static_cast<std::uint64_t>(backend.connections.idle_timeout.count())},
-                          .response_limits = config.limits};
+  ServerSettings settings = settings_of(config, backend, server);
+  if (server.url.tls) settings.tls = tls_for(backend, server, workers_.size(), tls);
   Entry& entry = entries_[backend.name + '\n' + server.name + '\n' + server.url.text];
   entry.named = round_;
   if (entry.server) {

@@ -15,6 +15,9 @@
 
 namespace pontage::upstream {
 
+// What the adapters need to know of one server of a configuration.
+ServerSettings settings_of(const config::Config& config, const config::Backend& backend, const config::Server& server);
+
 class Registry {
  public:
   Registry(std::vector<net::Reactor*> workers, observe::Metrics& metrics, net::Resolver& resolver);

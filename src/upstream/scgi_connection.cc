@@ -37,10 +37,7 @@ util::Result<void> ScgiConnection::check_fit(const cgi::VariableList& variables,
 
 void ScgiConnection::note_no_answer(std::size_t request_bytes) const noexcept {
   if (encoding_ != BlockEncoding::uwsgi || request_bytes <= kUwsgiBufferSize) return;
-  observe::log::warn_limited("uwsgi-buffer-size",
-                             "backend {} server {} closed without an answer to {} bytes of variables: if it is uWSGI, "
-                             "raise its buffer-size (4096 by default)",
-                             server().backend(), server().name(), request_bytes);
+  server().hints().note(Symptom::uwsgi_buffer, std::to_string(request_bytes));
 }
 
 }  // namespace pontage::upstream

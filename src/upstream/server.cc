@@ -30,7 +30,8 @@ BackendServer::BackendServer(std::string backend, ServerSettings settings, std::
     : backend_(std::move(backend)),
       name_(settings.name),
       adapter_(settings.url.adapter),
-      pool_(*this, std::move(workers)) {
+      pool_(*this, std::move(workers)),
+      hints_(backend_, name_) {
   const auto& b = backend_;
   const auto& n = name_;
   series_ = {.requests = metrics.counter(Family::backend_server_requests_total, b, n),
@@ -194,8 +195,16 @@ net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) 
     if (error.kind == ErrorKind::cancelled) break;
   }
   pool_.forget();
+  hint_at(error);
   if (error.source == Source::server) note_connect_failure(reactor.now_ms());
   co_return util::Failure(error);
+}
+
+void BackendServer::hint_at(const util::Error& connecting) noexcept {
+  const auto held = settings();
+  const bool unix_socket = !held->url.unix_path.empty();
+  const auto symptom = symptom_of_connect(connecting, unix_socket);
+  if (symptom) hints_.note(*symptom, unix_socket ? held->url.unix_path : held->url.text);
 }
 
 void BackendServer::note_connect_failure(std::uint64_t now_ms) noexcept {
@@ -213,8 +222,9 @@ void BackendServer::note_connected() noexcept {
   out_until_ms_.store(0, std::memory_order_relaxed);
 }
 
-void BackendServer::note_stale() noexcept {
+void BackendServer::note_stale(std::uint64_t now_ms, std::uint64_t age_ms) noexcept {
   stale_.fetch_add(1, std::memory_order_relaxed);
+  hints_.note_idle_closing(now_ms, age_ms);
 }
 
 util::Result<void> BackendServer::check_fit(const http::Exchange& exchange) const {

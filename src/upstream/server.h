@@ -15,6 +15,7 @@
 #include "src/net/tls_client.h"
 #include "src/observe/metrics.h"
 #include "src/upstream/connection.h"
+#include "src/upstream/hints.h"
 #include "src/upstream/pool.h"
 
 namespace pontage::upstream {
@@ -68,8 +69,10 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   bool usable(std::uint64_t now_ms) const noexcept { return now_ms >= out_until_ms_.load(std::memory_order_relaxed); }
   void note_connect_failure(std::uint64_t now_ms) noexcept;
   void note_connected() noexcept;
-  // The server closed an idle connection. On its worker's thread.
-  void note_stale() noexcept;
+  // The server closed a connection that had been idle for `age_ms`. On its worker's thread.
+  void note_stale(std::uint64_t now_ms, std::uint64_t age_ms) noexcept;
+  // Where adapters tell what is wrong with the server, for people.
+  Hints& hints() noexcept { return hints_; }
 
   // Whether the request can be put into the adapter's words at all; else 431, and the log names what is too large.
   // The adapters whose requests are made of exchange.variables are asked; the others refuse while they encode.
@@ -92,11 +95,13 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   net::Task<util::Result<Stream>> open(http::Exchange& exchange, net::Address address, net::Deadline deadline);
   net::Task<util::Result<Lease>> connect(http::Exchange& exchange);
   std::vector<net::Address> addresses() const;
+  void hint_at(const util::Error& connecting) noexcept;
 
   const std::string backend_;
   const std::string name_;
   const config::Adapter adapter_;
   Pool pool_;
+  Hints hints_;
   Series series_;
   std::vector<observe::Metrics::Callback> gauges_;
   std::atomic<std::uint64_t> idle_ms_{30000};
