@@ -12,6 +12,7 @@
 #include "src/observe/log.h"
 #include "src/origin/options.h"
 #include "src/origin/origin.h"
+#include "src/probe/probe.h"
 #include "src/routing/check.h"
 
 namespace pontage::cli {
@@ -20,6 +21,7 @@ namespace {
 using gateway::kExitConfig;
 using gateway::kExitFailure;
 using gateway::kExitOk;
+using gateway::kExitUnfit;
 using gateway::kExitUsage;
 
 constexpr int kControlPatience = 60;  // seconds
@@ -31,13 +33,49 @@ config::Loaded load(const std::string& file) {
   return loaded;
 }
 
-int check(const std::string& file) {
+// `options`: the servers are probed, too.
+int check(const std::string& file, const probe::Options* options) {
   const auto loaded = load(file);
   std::cerr << config::render(loaded);
   if (!loaded.ok()) return kExitConfig;
-  std::cout << file << ": configuration is fine\n";
-  return kExitOk;
+  std::cout << file << ": configuration is fine" << std::endl;
+  if (options == nullptr) return kExitOk;
+  // As the gateway would: a socket that root may open says nothing.
+  std::string error;
+  if (!gateway::become_user(loaded.config.user, error)) {
+    std::cerr << file << ": error: " << error << "\n";
+    return kExitConfig;
+  }
+  const auto verdict = probe::probe(loaded.config, *options, std::cout, std::cerr);
+  return verdict == probe::Verdict::failed ? kExitUnfit : kExitOk;
 }
+
+// What `check` may be told about probing. Seconds in the command line, for people.
+struct ProbeWords {
+  bool wanted = false;
+  double idle = 6;
+  probe::Options options;
+
+  void add_to(CLI::App& verb) {
+    auto* flag = verb.add_flag("--probe", wanted, "ask every server, and say what is wrong with it");
+    verb.add_option("--path", options.path, "the path that servers are asked for; else the first route's")
+        ->needs(flag)
+        ->check([](const std::string& path) {
+          const bool fine = path.starts_with('/') && message::parse_target(path, message::Method::head).has_value();
+          return fine ? std::string() : "a path begins with `/`, and is percent-encoded";
+        });
+    verb.add_option("--idle", idle, "seconds that a kept connection is watched for the server closing it")
+        ->needs(flag)
+        ->check(CLI::Range(0, 600))
+        ->capture_default_str();
+    verb.add_flag("--pool", options.open_pool, "AJP: open as many connections as `connections.max` allows")
+        ->needs(flag);
+  }
+  const probe::Options* get() {
+    options.idle_ms = static_cast<std::uint64_t>(idle * 1000);
+    return wanted ? &options : nullptr;
+  }
+};
 
 int serve(const std::string& file, int ready_fd) {
   auto loaded = load(file);
@@ -106,6 +144,8 @@ int run(int argc, char** argv) {
   auto* run_verb = with_file(app.add_subcommand("run", "serve until told to stop"));
   run_verb->add_option("--ready-fd", ready_fd, "descriptor that gets `ready` and the bound addresses");
   auto* check_verb = with_file(app.add_subcommand("check", "report every mistake in the configuration"));
+  ProbeWords probing;
+  probing.add_to(*check_verb);
   auto* reload_verb = with_file(app.add_subcommand("reload", "make the running process read its configuration again"));
   auto* stop_verb = with_file(app.add_subcommand("stop", "drain and end the running process"));
   stop_verb->add_flag("--now", now, "without draining");
@@ -131,7 +171,7 @@ int run(int argc, char** argv) {
     return app.exit(problem) == 0 ? kExitOk : kExitUsage;
   }
   if (run_verb->parsed()) return serve(file, ready_fd);
-  if (check_verb->parsed() || test) return check(file);
+  if (check_verb->parsed() || test) return check(file, probing.get());
   if (reload_verb->parsed()) return ask(file, "reload");
   if (stop_verb->parsed()) return ask(file, now ? "stop now" : "stop");
   if (status_verb->parsed()) return status(file, json);

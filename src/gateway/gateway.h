@@ -24,6 +24,7 @@ namespace pontage::gateway {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitUnfit = 69;  // a server of the configuration fails its probe
 inline constexpr int kExitConfig = 78;
 
 class Gateway {
@@ -44,7 +45,6 @@ class Gateway {
   void install_listeners(std::vector<OpenedListener> opened, const SettingsByBind& settings);
   void close_unnamed_listeners(const config::Config& config);
   void deal(const SettingsPtr& settings, util::UniqueFd fd, const net::Address& peer);
-  bool become_user(const std::string& user, std::string& error) const;
   void announce();
 
   admin::ControlAnswer reload();
@@ -96,6 +96,9 @@ class Gateway {
   std::uint64_t reloads_ok_ = 0;
   std::uint64_t reloads_failed_ = 0;
 };
+
+// Drops root's rights for those of `user`; nothing happens when that is empty, or we are not root.
+bool become_user(const std::string& user, std::string& error);
 
 // The number of workers for `workers: auto`: CPUs of the affinity mask, within the cgroup's quota.
 unsigned default_workers();

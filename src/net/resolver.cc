@@ -65,7 +65,7 @@ void Resolver::wake() noexcept {
   [[maybe_unused]] const auto put = ::write(wake_.get(), &one, sizeof one);
 }
 
-std::uint64_t Resolver::watch(const std::string& host, std::uint16_t port, Changed changed) {
+std::uint64_t Resolver::watch(const std::string& host, std::uint16_t port, Changed changed, Failed failed) {
   if (const auto literal = Address::from_ip(host, port)) {
     changed({*literal});
     return 0;
@@ -74,6 +74,7 @@ std::uint64_t Resolver::watch(const std::string& host, std::uint16_t port, Chang
   watch->host = host;
   watch->port = port;
   watch->changed = std::move(changed);
+  watch->failed = std::move(failed);
   std::uint64_t id = 0;
   {
     const std::lock_guard guard(lock_);
@@ -154,6 +155,7 @@ void Resolver::answered(std::uint64_t id, std::vector<Address> addresses, std::u
   }
   if (addresses.empty()) {
     observe::log::warn_limited(watch->host, "name {} does not resolve; asking again", watch->host);
+    if (watch->failed) watch->failed();
     return;
   }
   // The order of equal answers differs from one to the next.

@@ -22,13 +22,14 @@ namespace pontage::net {
 class Resolver {
  public:
   using Changed = std::function<void(std::vector<Address>)>;
+  using Failed = std::function<void()>;
 
   Resolver();
   ~Resolver();  // joins the thread
 
   // Keeps `host`:`port` resolved and reports the addresses whenever they change, until forget(id). An address literal
-  // is reported at once, on this thread.
-  std::uint64_t watch(const std::string& host, std::uint16_t port, Changed changed);
+  // is reported at once, on this thread. `failed` is called, on the resolver's thread, each time nothing was found.
+  std::uint64_t watch(const std::string& host, std::uint16_t port, Changed changed, Failed failed = {});
   void forget(std::uint64_t id);
 
  private:
@@ -36,6 +37,7 @@ class Resolver {
     std::string host;
     std::uint16_t port = 0;
     Changed changed;
+    Failed failed;
     std::vector<Address> last;
     std::uint64_t due_ms = 0;
     std::uint32_t failures = 0;
