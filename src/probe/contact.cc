@@ -23,6 +23,10 @@ config::Millis capped(config::Millis configured, std::uint64_t patience_ms) {
 upstream::ServerSettings settings_for(const config::Config& config, const config::Backend& backend,
                                       const config::Server& server, std::uint64_t patience_ms) {
   auto settings = upstream::settings_of(config, backend, server);
+  if (server.url.tls) {
+    auto made = net::TlsClient::make(backend.tls, server.url.host, 1);  // found good by net::check_tls
+    if (made) settings.tls = *std::move(made);
+  }
   settings.timeouts.connect = capped(settings.timeouts.connect, patience_ms);
   settings.timeouts.first_byte = capped(settings.timeouts.first_byte, patience_ms);
   settings.timeouts.idle = capped(settings.timeouts.idle, patience_ms);

@@ -49,6 +49,11 @@ constexpr std::array<Hint, kSymptoms> kHints{{
     {"silent", error, "it accepts a connection and sends nothing within {}",
      "see what it waits for, or whether all its threads or processes are busy; else raise `timeouts.first_byte`"},
 
+    {"tls_failed", error, "no TLS could be agreed on with it: {}",
+     "if the certificate is what is wrong, set `tls.ca` to its authority's or `tls.server_name` to its name; if it "
+     "speaks "
+     "no TLS at this port, write `http://`"},
+
     {"no_cpong", error, "it does not answer CPING", "is the port in `url` one for AJP, and is the container up?"},
     {"secret_missing", error, "it refuses requests as an AJP connector does that wants a secret (403, closed)",
      "set `secret_file` to a file with the connector's `secret`, or set secretRequired=\"false\" there"},

@@ -36,6 +36,7 @@ enum class Symptom : std::uint8_t {
   garbled,
   closes,
   silent,
+  tls_failed,
   // AJP
   no_cpong,
   secret_missing,

@@ -164,7 +164,7 @@ net::Task<util::Result<BackendServer::Stream>> BackendServer::open(http::Exchang
   error.retry = RetryClass::not_sent;
   if (error.kind != ErrorKind::cancelled) {
     exchange.metrics->add(series_.tls_failed);
-    observe::log::warn_limited(name_, "backend {} server {}: TLS handshake failed: {}", backend_, name_, error.detail);
+    hints_.note(Symptom::tls_failed, error.detail);
   }
   co_return util::Failure(error);
 }

@@ -35,11 +35,21 @@ TEST(ServerUrls, ReadsUnixSockets) {
   EXPECT_FALSE(parse_server_url("ajp+unix:/" + std::string(120, 'a')));
 }
 
+TEST(ServerUrls, HttpsIsHttpWithTls) {
+  const auto url = parse_server_url("https://app.example");
+  ASSERT_TRUE(url);
+  EXPECT_EQ(url->adapter, Adapter::http);
+  EXPECT_EQ(url->port, 443);
+  EXPECT_TRUE(url->tls);
+  EXPECT_FALSE(parse_server_url("http://app.example")->tls);
+  EXPECT_TRUE(parse_server_url("https+unix:/run/app.sock")->tls);
+}
+
 TEST(ServerUrls, ListsTheKnownSchemes) {
-  for (const auto* text : {"fcgi://app", "app:8080", "app", "", "://", "10.0.0.1:80", "https://app"}) {
+  for (const auto* text : {"fcgi://app", "app:8080", "app", "", "://", "10.0.0.1:80", "ftp://app"}) {
     const auto url = parse_server_url(text);
     ASSERT_FALSE(url) << text;
-    EXPECT_NE(url.error().find("http://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path"),
+    EXPECT_NE(url.error().find("http://, https://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path"),
               std::string::npos)
         << text;
   }
