@@ -76,6 +76,7 @@ std::string_view to_string(Adapter adapter) noexcept {
   for (const auto& known : kSchemes) {
     if (known.adapter == adapter) return known.name;
   }
+  if (adapter == Adapter::cgi) return "cgi";  // an action of routes: it has no URL
   return {};
 }
 

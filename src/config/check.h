@@ -1,6 +1,6 @@
 // What only shows when the whole configuration is known: names that refer to nothing, things doubled, unused or risky.
-// Called by load.cc after reading; looks at the file system for file roots only; control thread. Regular expressions
-// are checked in src/routing/check.
+// Called by load.cc after reading; looks at the file system for roots and programs only; control thread. Regular
+// expressions are checked in src/routing/check.
 #pragma once
 
 #include "src/config/problems.h"

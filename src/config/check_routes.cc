@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include <pwd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "protocols/message/status.h"
 #include "src/config/check.h"
@@ -54,13 +56,48 @@ void check_proxy(const Config& config, const ProxyAction& proxy, Place place, Pr
   problems.error(place, std::move(message));
 }
 
-void check_files(const FilesAction& files, Place place, Problems& problems) {
-  if (files.root.empty()) return;
+void check_folder(const std::string& root, Place place, Problems& problems) {
+  if (root.empty()) return;
   struct stat status {};
-  if (::stat(files.root.c_str(), &status) != 0) {
-    problems.warning(place, "the folder `" + files.root + "` cannot be found: " + std::strerror(errno));
+  if (::stat(root.c_str(), &status) != 0) {
+    problems.warning(place, "the folder `" + root + "` cannot be found: " + std::strerror(errno));
   } else if (!S_ISDIR(status.st_mode)) {
-    problems.warning(place, "`" + files.root + "` is no folder");
+    problems.warning(place, "`" + root + "` is no folder");
+  }
+}
+
+// Who the scripts run as. Only root may become another user, and a gateway that has given root up is nobody's root.
+void check_cgi_user(const Config& config, const CgiAction& cgi, Place place, Problems& problems) {
+  if (cgi.user.empty()) {
+    if (config.user.empty() && ::geteuid() == 0) {
+      problems.warning(place, "scripts would run as root: give the route, or the gateway, a `user`");
+    }
+    return;
+  }
+  const passwd* entry = ::getpwnam(cgi.user.c_str());
+  if (entry == nullptr) {
+    problems.error(place, "there is no user `" + cgi.user + "`");
+  } else if (!config.user.empty() && config.user != cgi.user && config.user != "root") {
+    problems.error(
+        place, "the gateway becomes `" + config.user + "` after binding, and only root can become `" + cgi.user + "`");
+  } else if (::geteuid() != 0 && entry->pw_uid != ::geteuid()) {
+    problems.warning(place, "only root can become `" + cgi.user + "`: these requests will fail");
+  }
+}
+
+void check_cgi(const Config& config, std::size_t index, const Places& places, Problems& problems) {
+  const auto& cgi = std::get<CgiAction>(config.routes[index].action);
+  const auto path = path_of(index) + ".cgi";
+  check_folder(cgi.root, place_in(places, path + ".root"), problems);
+  check_cgi_user(config, cgi, place_in(places, path + ".user"), problems);
+  for (const auto& interpreter : cgi.interpreters) {
+    if (::access(interpreter.value.c_str(), X_OK) == 0) continue;
+    problems.warning(place_in(places, path + ".interpreters." + interpreter.name),
+                     "the program `" + interpreter.value + "` cannot be run: " + std::strerror(errno));
+  }
+  const auto cpu = cgi.limits.cpu.count();
+  if (cpu != 0 && cpu % 1000 != 0) {
+    problems.error(place_in(places, path + ".limits.cpu"), "CPU time is limited in whole seconds");
   }
 }
 
@@ -90,8 +127,10 @@ void check_action(const Config& config, std::size_t index, const Places& places,
   if (const auto* proxy = std::get_if<ProxyAction>(&route.action)) {
     check_proxy(config, *proxy, place_in(places, path + ".proxy"), problems);
   } else if (const auto* files = std::get_if<FilesAction>(&route.action)) {
-    check_files(*files, place_in(places, path + ".files.root"), problems);
+    check_folder(files->root, place_in(places, path + ".files.root"), problems);
     check_cache_rules(*files, problems);
+  } else if (std::holds_alternative<CgiAction>(route.action)) {
+    check_cgi(config, index, places, problems);
   } else if (const auto* respond = std::get_if<RespondAction>(&route.action)) {
     check_respond(*respond, places.contains(path + ".respond.status"), place_in(places, path + ".respond.body"),
                   problems);

@@ -81,7 +81,7 @@ struct Listener {
 };
 
 // URL schemes and metric labels, see to_string.
-enum class Adapter : std::uint8_t { http, ajp, fastcgi, scgi, uwsgi };
+enum class Adapter : std::uint8_t { http, ajp, fastcgi, scgi, uwsgi, cgi };
 std::string_view to_string(Adapter adapter) noexcept;
 // The adapters that speak in CGI variables (RFC 3875); their servers need to know a body's length beforehand.
 bool speaks_cgi(Adapter adapter) noexcept;
@@ -120,7 +120,7 @@ struct Variable {
   std::string value;
 };
 
-// How a request becomes CGI variables, for fastcgi, scgi and uwsgi.
+// How a request becomes CGI variables, for fastcgi, scgi, uwsgi and cgi.
 struct CgiMapping {
   std::string document_root{};                  // as the server sees it; empty: an application, not a tree of scripts
   std::string index = "index.php";              // the script of a folder, and of a path that names none
@@ -129,6 +129,7 @@ struct CgiMapping {
   std::string script_name;                      // where an application is mounted: "/app"; empty: at the root
   std::vector<Variable> params;                 // further variables
   std::vector<std::string> underscored;         // field names with '_' that are let through, lower case
+  bool authorization = true;                    // whether Authorization becomes a variable
 };
 
 struct Backend {
@@ -252,6 +253,38 @@ struct Compression {
 struct ProxyAction {
   std::string backend;
 };
+
+// Programs that answer (RFC 3875): a process for each request.
+struct CgiAction {
+  std::string root;                        // the folder of the scripts
+  std::optional<std::string> script_name;  // the path that stands for the root; absent: the route's own
+  std::string index;                       // the script of a folder; empty: none
+  FilesAction::Symlinks symlinks = FilesAction::Symlinks::beneath;
+  std::vector<Variable> interpreters;  // extension to program; other scripts are executed themselves
+  std::vector<Variable> params;
+  std::vector<std::string> pass_env;  // variables of the gateway's own environment
+  std::vector<std::string> underscored;
+  bool authorization = false;
+  int max = 32;  // processes at once
+  struct Queue {
+    int length = 500;
+    Millis timeout{2000};
+  } queue;
+  struct Timeouts {
+    Millis first_byte{30000};
+    Millis idle{60000};
+    Millis total{0};    // from its start; 0: none
+    Millis kill{5000};  // between SIGTERM and SIGKILL
+  } timeouts;
+  std::string user;  // empty: the gateway's
+  struct Limits {    // of each process; 0: none but for `files`
+    Millis cpu{0};
+    std::uint64_t memory = 0;
+    std::uint64_t file_size = 0;
+    int files = 1024;
+    int processes = 0;  // of its user, in all
+  } limits;
+};
 struct RedirectAction {
   std::string location;
   int status = 302;
@@ -278,7 +311,7 @@ struct Route {
   std::optional<Buffering> request_buffering;   // absent: the backend's
   std::optional<Buffering> response_buffering;  // absent: the backend's
   bool retry_non_idempotent = false;            // retry class (b) for POST too (ADAPTERS X12)
-  std::variant<FilesAction, ProxyAction, RedirectAction, RespondAction> action;
+  std::variant<FilesAction, ProxyAction, CgiAction, RedirectAction, RespondAction> action;
   Place place;
 };
 

@@ -1,4 +1,4 @@
-// The keys of a route's action: proxy, redirect or respond (files: keys_files.cc).
+// The keys of a route's action: proxy, redirect or respond (files: keys_files.cc, cgi: keys_cgi.cc).
 #include <algorithm>
 
 #include "protocols/wire/ascii.h"
@@ -90,6 +90,7 @@ void append_fixed_action_keys(std::vector<Key>& keys) {
 
 void append_action_keys(std::vector<Key>& keys) {
   keys.push_back({"routes[].proxy", Type::text, "", "Forwards to a server of this backend.", &store_proxy});
+  append_cgi_action_keys(keys);
   append_fixed_action_keys(keys);
 }
 

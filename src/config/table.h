@@ -118,6 +118,7 @@ void append_listener_tls_keys(std::vector<Key>& keys);
 void append_backend_tls_keys(std::vector<Key>& keys);
 void append_backend_keys(std::vector<Key>& keys);
 void append_cgi_keys(std::vector<Key>& keys);
+void append_cgi_action_keys(std::vector<Key>& keys);
 void append_route_keys(std::vector<Key>& keys);
 void append_buffering_keys(std::vector<Key>& keys);
 void append_files_keys(std::vector<Key>& keys);
@@ -125,6 +126,6 @@ void append_compression_keys(std::vector<Key>& keys);
 void append_action_keys(std::vector<Key>& keys);
 
 // The names of a route's actions: exactly one stands in each route.
-inline constexpr std::string_view kActions[] = {"files", "proxy", "redirect", "respond"};
+inline constexpr std::string_view kActions[] = {"files", "proxy", "cgi", "redirect", "respond"};
 
 }  // namespace pontage::config

@@ -20,7 +20,7 @@ using observe::Family;
 
 namespace {
 
-constexpr std::size_t kBlockingThreads = 4;
+constexpr unsigned kBlockingThreads = 4;
 
 // Many clients need many descriptors; the soft limit is only a default.
 void raise_descriptor_limit() {
@@ -38,6 +38,7 @@ Gateway::Gateway(config::Config config, std::string file, int ready_fd)
       ready_fd_(ready_fd),
       signals_(loop_, SIGTERM, SIGINT, SIGHUP),
       timer_(loop_),
+      launcher_(kBlockingThreads),
       exposition_(metrics_, PONTAGE_VERSION),
       session_series_(metrics_),
       listener_book_(metrics_),
@@ -65,6 +66,7 @@ int Gateway::run() {
 bool Gateway::start(std::string& error) {
   raise_descriptor_limit();
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as it may be inherited, it would take the scripts' ends from us
   util::calibrate_cycles();
   if (const auto opened = access_log_.configure(config_.access_log.format, config_.access_log.file); !opened) {
     error = "cannot open the access log " + config_.access_log.file + ": " + ::strerrordesc_np(opened.error().os_error);
@@ -185,7 +187,7 @@ void Gateway::announce() {
 }
 
 void Gateway::install_site(const config::Config& config) {
-  const auto site = build_site(config, {*registry_, metrics_, files_, blocking_}, ++generation_);
+  const auto site = build_site(config, {*registry_, metrics_, files_, blocking_, launcher_}, ++generation_);
   connections_.limit.store(config.limits.connections);
   for (auto& worker : workers_) worker->set_site(site);
   sites_.emplace_back(generation_, site);

@@ -69,6 +69,7 @@ class Gateway {
   admin::asio::signal_set signals_;
   admin::asio::steady_timer timer_;
 
+  upstream::Launcher launcher_;  // early: it keeps descriptors with small numbers
   observe::Metrics metrics_;
   observe::Collectable exposition_;
   observe::AccessLog access_log_;

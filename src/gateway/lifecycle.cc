@@ -157,6 +157,7 @@ void Gateway::finish() {
   }
   registry_->retire_all();
   for (auto& worker : workers_) worker->stop_and_join();
+  launcher_.end();
   access_log_.stop();
   control_.reset();
   admin_.close();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "src/handlers/cgi.h"
 #include "src/handlers/compress.h"
 #include "src/handlers/files.h"
 #include "src/handlers/fixed.h"
@@ -38,12 +39,24 @@ std::string_view adapter_of(const upstream::Backend* backend) {
                                                           : backend->servers().front()->adapter_name();
 }
 
-routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view route, const upstream::Backend* backend) {
-  const std::string_view adapter = adapter_of(backend);
+// Whose work a route's requests are: a backend's, its own processes', or nobody's.
+struct Worked {
+  std::string backend;  // empty: none
+  std::string_view adapter = "none";
+};
+
+// A route that runs programs is a backend of its own in metrics.
+Worked worked_by(const config::Route& route, const upstream::Backend* backend) {
+  if (std::holds_alternative<config::CgiAction>(route.action)) return {"cgi:" + route.name, "cgi"};
+  if (backend == nullptr) return {};
+  return {backend->name(), adapter_of(backend)};
+}
+
+routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view route, const Worked& worked) {
+  const std::string_view adapter = worked.adapter;
   routing::RouteSeries series;
   series.id = metrics.intern_route(route);
-  series.backend_id =
-      metrics.intern_backend(backend != nullptr ? std::string_view(backend->name()) : std::string_view("none"));
+  series.backend_id = metrics.intern_backend(worked.backend);
   series.duration = metrics.histogram(Family::request_duration_seconds, route);
   series.toll = metrics.histogram(Family::toll_seconds, route, adapter);
   series.toll_cpu = metrics.counter(Family::toll_cpu_seconds_total, adapter);
@@ -52,6 +65,29 @@ routing::RouteSeries series_for(observe::Metrics& metrics, std::string_view rout
                                          observe::to_string(static_cast<observe::Phase>(i)));
   }
   return series;
+}
+
+upstream::ProcessSeries process_series(observe::Metrics& metrics, const std::string& backend) {
+  const auto ends = [&](std::string_view how) {
+    return metrics.counter(Family::backend_processes_total, backend, how);
+  };
+  return {.exited = ends("exited"), .failed = ends("failed"), .signal = ends("signal"), .killed = ends("killed")};
+}
+
+// What bounds and counts the processes of a route.
+upstream::ServerSettings process_settings(const config::CgiAction& action, const config::Config& config) {
+  upstream::ServerSettings settings;
+  settings.url.adapter = config::Adapter::cgi;
+  settings.name = "cgi";
+  settings.timeouts.first_byte = action.timeouts.first_byte;
+  settings.timeouts.idle = action.timeouts.idle;
+  settings.pool = {.max = action.max,
+                   .idle = 0,
+                   .queue = action.queue.length,
+                   .queue_ms = config::ms(action.queue.timeout),
+                   .idle_ms = 0};
+  settings.response_limits = config.limits;
+  return settings;
 }
 
 // The route's word, else the backend's. Else a server that holds a process for each request gets whole bodies only
@@ -89,6 +125,17 @@ struct HandlerMaker {
             .retry_non_idempotent = route.retry_non_idempotent,
             .request_headers = route.request_headers});
   }
+  std::unique_ptr<http::Handler> operator()(const config::CgiAction& action) const {
+    const std::string label = worked_by(route, nullptr).backend;
+    const std::string_view path = route.match.paths.size() == 1 ? route.match.paths.front() : std::string_view{};
+    return std::make_unique<handlers::CgiHandler>(
+        handlers::make_cgi_policy(action, path, process_series(parts.metrics, label)),
+        parts.registry.processes(label, process_settings(action, site.config)), site.forwarding, parts.blocking,
+        parts.launcher,
+        handlers::CgiOptions{.buffering = route.request_buffering.value_or(config::Buffering::on),
+                             .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
+                             .request_headers = route.request_headers});
+  }
   std::unique_ptr<http::Handler> operator()(const config::RedirectAction& action) const {
     return std::make_unique<handlers::RedirectHandler>(action);
   }
@@ -125,12 +172,13 @@ std::shared_ptr<const routing::Site> build_site(const config::Config& config, Si
   }
   site->forwarding = std::move(forwarding);
   site->backends = parts.registry.bind(config);
-  site->no_route = series_for(parts.metrics, "none", nullptr);
+  site->no_route = series_for(parts.metrics, "none", {});
   for (const auto& route : site->config.routes) {
     const auto backend = find_backend(*site, route);
     routing::Route made;
     made.name = route.name;
-    made.backend = backend ? backend->name() : std::string();
+    const Worked worked = worked_by(route, backend.get());
+    made.backend = worked.backend;
     made.handler = std::visit(HandlerMaker{route, *site, parts, backend}, route.action);
     if (!route.compression.codings.empty()) {
       made.handler = std::make_unique<handlers::CompressHandler>(std::move(made.handler), route.compression);
@@ -141,7 +189,7 @@ std::shared_ptr<const routing::Site> build_site(const config::Config& config, Si
     made.encoded_slash = route.encoded_slash;
     made.backslash = route.backslash;
     made.nul = route.nul;
-    made.series = series_for(parts.metrics, route.name, backend.get());
+    made.series = series_for(parts.metrics, route.name, worked);
     site->routes.push_back(std::move(made));
   }
   return site;

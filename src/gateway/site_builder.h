@@ -10,6 +10,7 @@
 #include "src/net/blocking_pool.h"
 #include "src/observe/metrics.h"
 #include "src/routing/site.h"
+#include "src/upstream/launcher.h"
 #include "src/upstream/registry.h"
 
 namespace pontage::gateway {
@@ -26,6 +27,7 @@ struct SiteParts {
   observe::Metrics& metrics;
   const std::shared_ptr<FileStore>& store;
   net::BlockingPool& blocking;
+  upstream::Launcher& launcher;
 };
 
 // `config` was checked. Numbers the site `generation`.

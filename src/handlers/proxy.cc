@@ -1,6 +1,7 @@
 #include "src/handlers/proxy.h"
 
 #include "protocols/wire/ascii.h"
+#include "src/handlers/buffer_body.h"
 #include "src/handlers/spooled_response.h"
 #include "src/http/header_edit.h"
 #include "src/observe/log.h"
@@ -13,11 +14,6 @@ using upstream::Lease;
 using util::ErrorKind;
 using util::RetryClass;
 using util::Source;
-
-namespace {
-// A client that needs longer for what is kept in memory is slow: its body is taken in whole.
-constexpr std::uint64_t kSlowMs = 250;
-}  // namespace
 
 ProxyHandler::ProxyHandler(std::shared_ptr<const upstream::Backend> backend,
                            std::shared_ptr<const http::ForwardingPolicy> policy, net::BlockingPool& blocking,
@@ -36,30 +32,6 @@ util::Result<void> ProxyHandler::make_variables(http::Exchange& exchange) const 
   if (!variables) return util::Failure(variables.error());
   exchange.variables = *variables;
   return {};
-}
-
-net::Task<util::Result<void>> ProxyHandler::buffer_body(http::Exchange& exchange) const {
-  using Until = http::Spool::Until;
-  const bool known = exchange.request.body.kind == message::BodyKind::exact;
-  exchange.spool = std::make_unique<http::Spool>(exchange.reactor(), *blocking_, options_.spool);
-  http::Spool& spool = *exchange.spool;
-  if (known && options_.buffering == config::Buffering::automatic) {
-    const std::uint64_t began = exchange.reactor().now_ms();
-    const auto taken = co_await spool.take(*exchange.body, Until::memory);
-    if (!taken) co_return util::Failure(taken.error());
-    const bool fast = exchange.reactor().now_ms() - began < kSlowMs;
-    if (!*taken && fast) {
-      spool.follow(*exchange.body);
-      exchange.body = &spool;
-      co_return util::Result<void>{};
-    }
-  }
-  const auto taken = co_await spool.take(*exchange.body, Until::end);
-  if (!taken) co_return util::Failure(taken.error());
-  exchange.request.body = {message::BodyKind::exact, spool.size()};
-  if (spool.size() == 0) exchange.request.body.kind = message::BodyKind::none;
-  exchange.body = spool.size() == 0 ? nullptr : &spool;
-  co_return util::Result<void>{};
 }
 
 bool ProxyHandler::takes_in(const http::Response& response) const noexcept {
@@ -100,7 +72,7 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
   if (!ready) co_return util::Failure(ready.error());
   if (exchange.body != nullptr && options_.buffering != config::Buffering::off) {
     const bool had_length = exchange.request.body.kind == message::BodyKind::exact;
-    ready = co_await buffer_body(exchange);
+    ready = co_await buffer_body(exchange, *blocking_, options_.spool, options_.buffering);
     if (ready && !had_length) ready = make_variables(exchange);
     if (!ready) co_return util::Failure(ready.error());
   }

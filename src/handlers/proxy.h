@@ -36,8 +36,6 @@ class ProxyHandler final : public http::Handler {
   void prepare(http::Exchange& exchange) const;
   // The CGI variables, when a server of the backend gets them.
   util::Result<void> make_variables(http::Exchange& exchange) const;
-  // Takes the request body in, as far as the route's buffering wants, before a server is taken (ADAPTERS F12, F13).
-  net::Task<util::Result<void>> buffer_body(http::Exchange& exchange) const;
   // Takes the answer in before the client gets any of it (ADAPTERS X22).
   bool takes_in(const http::Response& response) const noexcept;
 

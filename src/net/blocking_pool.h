@@ -78,8 +78,8 @@ class BlockingCall final : public Wait {
   };
 
  public:
-  BlockingCall(BlockingPool& pool, Reactor& reactor, Deadline deadline, Callable callable)
-      : Wait(observe::Phase::disk, deadline),
+  BlockingCall(BlockingPool& pool, Reactor& reactor, Deadline deadline, Callable callable, observe::Phase phase)
+      : Wait(phase, deadline),
         pool_(&pool),
         call_(std::make_shared<Call>(std::move(callable), this, reactor)) {}
   BlockingCall(const BlockingCall&) = delete;
@@ -111,8 +111,9 @@ class BlockingCall final : public Wait {
 };
 
 template <class Callable>
-BlockingCall<Callable> run_blocking(BlockingPool& pool, Reactor& reactor, Deadline deadline, Callable callable) {
-  return BlockingCall<Callable>(pool, reactor, deadline, std::move(callable));
+BlockingCall<Callable> run_blocking(BlockingPool& pool, Reactor& reactor, Deadline deadline, Callable callable,
+                                    observe::Phase phase = observe::Phase::disk) {
+  return BlockingCall<Callable>(pool, reactor, deadline, std::move(callable), phase);
 }
 
 }  // namespace pontage::net

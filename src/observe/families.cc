@@ -53,6 +53,8 @@ constexpr std::array<FamilyInfo, kFamilies> kTable{{
      "Time that requests waited for a connection.", {"backend"}},
     {Family::backend_retries_total, kCounter, 1, "backend_retries_total",
      "Attempts after the first.", {"backend", "reason"}},
+    {Family::backend_processes_total, kCounter, 1, "backend_processes_total",
+     "CGI processes that ended.", {"backend", "end"}},
     {Family::cache_requests_total, kCounter, 1, "cache_requests_total", "Look-ups in the file cache.", {"result"}},
     {Family::connections, kGauge, 1, "connections", "Client connections open now.", {"listener", "protocol"}},
     {Family::aborts_total, kCounter, 1, "aborts_total",

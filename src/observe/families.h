@@ -36,6 +36,7 @@ enum class Family : std::uint8_t {
   backend_queue_length,
   backend_queue_duration_seconds,
   backend_retries_total,
+  backend_processes_total,
   cache_requests_total,
   connections,
   aborts_total,

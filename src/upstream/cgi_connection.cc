@@ -50,7 +50,7 @@ net::Task<util::Result<http::Response>> CgiConnection::round_trip(http::Exchange
   last_words_until_ = net::kNoDeadline;
   at_ = end_ = 0;
   rest_ = {};
-  request_sent_ = ended_ = damaged_ = false;
+  request_sent_ = answered_ = ended_ = damaged_ = false;
   head_decoder_.reset();
   begin();
   const auto head = encode(exchange);
@@ -68,6 +68,7 @@ net::Task<util::Result<http::Response>> CgiConnection::round_trip(http::Exchange
     co_return util::Failure(got.error());
   }
   framing_ = response.head.body;
+  answered_ = true;
   http::strip_response_head(response.head);
   remove_file_fields(response.head.headers);
   response.body = http::BodyPtr(this);
@@ -78,6 +79,8 @@ util::Result<std::span<const char>> CgiConnection::encode(http::Exchange& exchan
   const cgi::VariableList& variables = *exchange.variables;
   const std::size_t room = request_room(variables) + body_end().size();
   if (room > kMostRequest) return util::fail(ErrorKind::limit, Source::gateway, "variables");
+  request_bytes_ = 0;
+  if (room == 0) return std::span<const char>{};
   if (room <= net::ChunkPool::kChunk) out_ = reactor().chunks().take();
   if (room <= net::ChunkPool::kChunk && !out_) return util::fail(ErrorKind::overload, Source::gateway, "buffers");
   wire::Sink sink(out_ ? out_.span() : exchange.arena.chars(room));
@@ -89,6 +92,8 @@ util::Result<std::span<const char>> CgiConnection::encode(http::Exchange& exchan
 
 // A request without a body: nearly always one send that the socket takes whole.
 net::Task<util::Result<void>> CgiConnection::send_alone(std::span<const char> head) {
+  request_sent_ = head.empty();
+  if (request_sent_) co_return util::Result<void>{};
   iovec piece = piece_of({head.data(), head.size()});
   const auto sent = co_await send_first({&piece, 1}, ms(settings_->timeouts.idle));
   out_.reset();
@@ -102,6 +107,7 @@ net::Task<void> CgiConnection::pump_body(std::span<const char> head) {
   const auto sent = co_await send_body(head);
   if (sent) {
     request_sent_ = true;
+    note_sent();
     if (head_until_ != 0) head_until_ = reactor().after(ms(settings_->timeouts.first_byte));  // it counts from here
     co_return;
   }
@@ -242,6 +248,8 @@ net::Task<util::Result<void>> CgiConnection::read_head(message::ResponseHead& he
     }
     const bool reset = !more && more.error().kind == ErrorKind::reset && more.error().source == Source::server;
     const bool closed = reset || (more && !*more);
+    // A process that is about to end says why, when it is given the moment.
+    if (closed && ends_with_stream()) static_cast<void>(co_await judge_end(0, http::Patience::wait));
     if (closed && received_ == 0) co_return no_answer(more);
     if (!more) co_return util::Failure(more.error());
     if (closed) co_return util::fail(ErrorKind::closed, Source::server, "truncated response head");
@@ -324,6 +332,13 @@ net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t 
     const auto more = co_await fill(keep, deadline, impatient);
     if (!more && gathering && more.error().kind == ErrorKind::timeout) break;
     if (more && *more) continue;
+    if (more && framing_.kind == BodyKind::until_close && ends_with_stream()) {
+      const auto hurry = gathering ? http::Patience::none : http::Patience::wait;
+      const StreamEnd end = co_await judge_end(gather_until, hurry);
+      // What came before the cut is handed on first: then this is asked again.
+      if (end == StreamEnd::unknown || (end == StreamEnd::cut && batch.count > 0)) break;
+      if (end == StreamEnd::cut) co_return util::fail(ErrorKind::closed, Source::server, "short_response");
+    }
     const auto ended = end_of_stream(more);
     if (!ended) co_return util::Failure(ended.error());
   }

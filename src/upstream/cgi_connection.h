@@ -1,5 +1,5 @@
-// What the FastCGI, SCGI and uwsgi adapters have in common: variables out, the body behind them, a CGI response back
-// (ADAPTERS sections 2, 3 and 5). The request body is sent by a fiber of its own while the response is read already.
+// What the FastCGI, SCGI, uwsgi and CGI adapters have in common: variables out, the body behind them, a CGI response
+// back (ADAPTERS sections 2 to 5). The request body is sent by a fiber of its own while the response is read already.
 // Small pieces of a response that follow each other within a few milliseconds are gathered into one send. What differs,
 // the wrapping of the bytes either way, is in the virtual functions. One exchange at a time; worker's thread.
 #pragma once
@@ -36,6 +36,8 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   // The request up to its body. `room` bytes are enough for it. Errors: limit (431).
   virtual std::size_t request_room(const cgi::VariableList& variables) const = 0;
   virtual util::Result<void> encode_request(wire::Sink& sink, const cgi::VariableList& variables) = 0;
+  // The whole request is with the server.
+  virtual void note_sent() noexcept {}
   // What stands before a piece of `bytes` of the body (a view that lasts until the next call), and behind the body.
   virtual std::string_view body_header(std::size_t bytes) = 0;
   virtual std::string_view body_end() const = 0;
@@ -43,6 +45,11 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   virtual util::Result<Unwrapped> unwrap(std::string_view input) = 0;
   // Whether the end of the stream, here, is an end of the response.
   virtual bool ends_with_stream() const noexcept = 0;
+  // What the end of the stream is to a response that nothing else ends. `unknown`: ask again; not with Patience::wait.
+  enum class StreamEnd : std::uint8_t { whole, cut, unknown };
+  virtual net::Task<StreamEnd> judge_end(net::Deadline /*gather_until*/, http::Patience /*patience*/) {
+    return net::Task<StreamEnd>::ready(StreamEnd::whole);
+  }
   // Whether the protocol has an end of its own, which is waited for even when the body is complete before it.
   virtual bool says_end() const noexcept = 0;
   // Whether the connection is open for another request after that end.
@@ -59,6 +66,8 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   bool request_sent() const noexcept { return request_sent_; }
   // Bytes of this response, wrapping included.
   std::uint64_t received() const noexcept { return received_; }
+  // Whether the whole response is here.
+  bool whole() const noexcept { return answered_ && (ended_ || body_complete()); }
 
  private:
   net::Task<util::Result<void>> pull(http::BodyBatch& batch, std::size_t budget, http::Patience patience) override;
@@ -98,8 +107,9 @@ class CgiConnection : public BackendConnection, private http::BodySource {
   std::size_t request_bytes_ = 0;
   message::BodyFraming framing_;
   bool request_sent_ = false;
-  bool ended_ = false;    // the response came to its end
-  bool damaged_ = false;  // the connection cannot be used again
+  bool answered_ = false;  // the head is here
+  bool ended_ = false;     // the response came to its end
+  bool damaged_ = false;   // the connection cannot be used again
 };
 
 }  // namespace pontage::upstream

@@ -57,29 +57,36 @@ bool is_carried_apart(const message::Header& field) noexcept {
 }
 
 util::Result<const cgi::VariableList*> make_cgi_variables(http::Exchange& exchange, const config::CgiMapping& mapping) {
-  const message::RequestHead& request = exchange.request;
-  const bool asterisk = request.target.form == message::TargetForm::asterisk;
+  const bool asterisk = exchange.request.target.form == message::TargetForm::asterisk;
   const auto script = find_script(asterisk ? std::string_view("/") : exchange.forward_path, mapping, exchange.arena);
   if (!script) return malformed("a line end, NUL or hidden dot segment in the path");
+  return make_cgi_variables(exchange, mapping, *script);
+}
+
+util::Result<const cgi::VariableList*> make_cgi_variables(http::Exchange& exchange, const config::CgiMapping& mapping,
+                                                          const ScriptPath& script) {
+  const message::RequestHead& request = exchange.request;
   const auto headers = field_list(exchange);
   const std::string_view host = request.host.empty() ? std::string_view(exchange.connection->local_ip) : request.host;
-  auto list = cgi::make_variables({.head = request,
-                                   .headers = headers,
-                                   .content_length = request.body.kind == BodyKind::exact ? request.body.length : 0,
-                                   .request_uri = request_uri(exchange),
-                                   .script_name = script->script_name,
-                                   .path_info = script->path_info,
-                                   .script_filename = script->script_filename,
-                                   .document_root = mapping.document_root,
-                                   .server_name = host,
-                                   .server_addr = exchange.connection->local_ip,
-                                   .server_port = exchange.client.port,
-                                   .remote_addr = exchange.client.ip,
-                                   .remote_port = exchange.connection->peer.port(),
-                                   .is_tls = exchange.client.scheme == "https",
-                                   .configured = in_arena<cgi::Variable>(mapping.params, exchange.arena),
-                                   .underscored = in_arena<std::string_view>(mapping.underscored, exchange.arena)},
-                                  exchange.arena);
+  auto list =
+      cgi::make_variables({.head = request,
+                           .headers = headers,
+                           .content_length = request.body.kind == BodyKind::exact ? request.body.length : 0,
+                           .request_uri = request_uri(exchange),
+                           .script_name = script.script_name,
+                           .path_info = script.path_info,
+                           .script_filename = script.script_filename,
+                           .document_root = mapping.document_root,
+                           .server_name = host,
+                           .server_addr = exchange.connection->local_ip,
+                           .server_port = exchange.client.port,
+                           .remote_addr = exchange.client.ip,
+                           .remote_port = exchange.connection->peer.port(),
+                           .is_tls = exchange.client.scheme == "https",
+                           .credentials = mapping.authorization ? cgi::Credentials::keep : cgi::Credentials::drop,
+                           .configured = in_arena<cgi::Variable>(mapping.params, exchange.arena),
+                           .underscored = in_arena<std::string_view>(mapping.underscored, exchange.arena)},
+                          exchange.arena);
   if (!list) {
     const bool conflict = list.error().reason == cgi::Refusal::Reason::conflict;
     return malformed(conflict ? "two fields make one variable" : "a NUL in a field");

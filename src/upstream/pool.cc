@@ -195,6 +195,11 @@ void Pool::forget() noexcept {
   if (ticket) deliver(ticket, nullptr, ~0U);
 }
 
+void Pool::hold() noexcept {
+  const std::lock_guard guard(lock_);
+  ++open_;
+}
+
 void Pool::deliver(const TicketPtr& ticket, std::unique_ptr<BackendConnection> connection, unsigned from) noexcept {
   net::Reactor& target = *ticket->reactor;
   if (connection && target.id() == from) {

@@ -50,6 +50,9 @@ class Pool {
   void give_back(std::unique_ptr<BackendConnection> connection) noexcept;
   // A counted connection is gone: closed, or never came about.
   void forget() noexcept;
+  // Counts the place of a connection whose process outlives it once more: the forget() that follows for the connection
+  // then frees nothing, and another is due when the process has ended.
+  void hold() noexcept;
   // From any thread; the new limits hold for what happens next.
   void set_limits(const PoolLimits& limits) noexcept;
   // The server left the configuration: nothing idles here any more. From any thread.

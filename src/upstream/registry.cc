@@ -76,6 +76,17 @@ std::shared_ptr<BackendServer> Registry::server_for(const config::Config& config
   return entry.server;
 }
 
+std::shared_ptr<BackendServer> Registry::processes(const std::string& name, ServerSettings settings) {
+  Entry& entry = entries_[name + "\n\n"];
+  entry.named = round_;
+  if (entry.server) {
+    entry.server->apply(std::move(settings));
+  } else {
+    entry.server = std::make_shared<BackendServer>(name, std::move(settings), workers_, *metrics_);
+  }
+  return entry.server;
+}
+
 void Registry::retire_unnamed() {
   for (auto at = entries_.begin(); at != entries_.end();) {
     if (at->second.named == round_) {

@@ -25,6 +25,9 @@ class Registry {
 
   // The backends of a configuration, in its order. Servers it shares with the present one take its settings at once.
   std::vector<std::shared_ptr<const Backend>> bind(const config::Config& config);
+  // What counts and bounds the processes of a route that runs programs: a server of one adapter's kind without an
+  // address. Belongs to the present bind(), as its servers do.
+  std::shared_ptr<BackendServer> processes(const std::string& name, ServerSettings settings);
   // Everything that was not named by the last bind() is retired: idle connections close, busy ones after their
   // exchange.
   void retire_unnamed();

@@ -19,28 +19,6 @@ bool has_dot_segment(std::string_view path) noexcept {
   return false;
 }
 
-// The bytes that the escapes stand for; nullopt for a CR, LF or NUL. A canonical path has no malformed escape, and no
-// dot segment but one that an escaped slash hid: refused too, for it would leave the document root, or the route.
-std::optional<std::string_view> decode(std::string_view path, Arena& arena) {
-  if (path.find('%') == std::string_view::npos) return path;
-  const auto room = arena.chars(path.size());
-  std::size_t to = 0;
-  bool hidden_slash = false;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    char c = path[i];
-    if (c == '%' && i + 2 < path.size()) {
-      c = static_cast<char>(wire::hex_value(path[i + 1]) * 16 + wire::hex_value(path[i + 2]));
-      i += 2;
-      if (c == '\r' || c == '\n' || c == '\0') return std::nullopt;
-      hidden_slash |= c == '/';
-    }
-    room[to++] = c;
-  }
-  const std::string_view decoded(room.data(), to);
-  if (hidden_slash && has_dot_segment(decoded)) return std::nullopt;
-  return decoded;
-}
-
 // Where the script's name ends: behind the first extension that a slash or the path's end follows. The bytes are
 // compared as they are; letters that change their length when lowered moved this border elsewhere (CVE-2026-27590).
 std::size_t script_end(std::string_view path, const CgiMapping& mapping) noexcept {
@@ -103,8 +81,30 @@ ScriptPath by_extension(std::string_view path, const CgiMapping& mapping, Arena&
 
 }  // namespace
 
+// The bytes that the escapes stand for; nullopt for a CR, LF or NUL. A canonical path has no malformed escape, and no
+// dot segment but one that an escaped slash hid: refused too, for it would leave the document root, or the route.
+std::optional<std::string_view> decode_script_path(std::string_view path, Arena& arena) {
+  if (path.find('%') == std::string_view::npos) return path;
+  const auto room = arena.chars(path.size());
+  std::size_t to = 0;
+  bool hidden_slash = false;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    char c = path[i];
+    if (c == '%' && i + 2 < path.size()) {
+      c = static_cast<char>(wire::hex_value(path[i + 1]) * 16 + wire::hex_value(path[i + 2]));
+      i += 2;
+      if (c == '\r' || c == '\n' || c == '\0') return std::nullopt;
+      hidden_slash |= c == '/';
+    }
+    room[to++] = c;
+  }
+  const std::string_view decoded(room.data(), to);
+  if (hidden_slash && has_dot_segment(decoded)) return std::nullopt;
+  return decoded;
+}
+
 std::optional<ScriptPath> find_script(std::string_view path, const CgiMapping& mapping, Arena& arena) {
-  const auto decoded = decode(path, arena);
+  const auto decoded = decode_script_path(path, arena);
   if (!decoded) return std::nullopt;
   if (!mapping.script.empty()) return one_script(*decoded, mapping, arena);
   if (mapping.document_root.empty()) return application(*decoded, mapping);

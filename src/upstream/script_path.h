@@ -20,4 +20,7 @@ struct ScriptPath {
 // an encoded slash hides a "." or ".." segment: 400. The texts are in `arena`, or views of `path` and `mapping`.
 std::optional<ScriptPath> find_script(std::string_view path, const config::CgiMapping& mapping, message::Arena& arena);
 
+// The path without its escapes; nullopt as above.
+std::optional<std::string_view> decode_script_path(std::string_view path, message::Arena& arena);
+
 }  // namespace pontage::upstream

@@ -63,7 +63,8 @@ BackendServer::BackendServer(std::string backend, ServerSettings settings, std::
   gauges_.push_back(metrics.callback_gauge(Family::backend_server_weight, {b, n},
                                            [this] { return double(this->settings()->weight); }));
   gauges_.push_back(metrics.callback_gauge(Family::backend_server_up, {b, n}, [this] {
-    return resolved() && usable(util::monotonic_ns() / 1'000'000) ? 1.0 : 0.0;
+    const bool reachable = adapter_ == config::Adapter::cgi || resolved();
+    return reachable && usable(util::monotonic_ns() / 1'000'000) ? 1.0 : 0.0;
   }));
   gauges_.push_back(metrics.callback_counter(Family::backend_connection_reuse_total, {b, n, "stale"},
                                              [this] { return double(stale_.load(std::memory_order_relaxed)); }));
@@ -118,6 +119,7 @@ std::unique_ptr<BackendConnection> BackendServer::make_connection(std::unique_pt
       return std::make_unique<ScgiConnection>(std::move(self), std::move(stream), BlockEncoding::scgi);
     case config::Adapter::uwsgi:
       return std::make_unique<ScgiConnection>(std::move(self), std::move(stream), BlockEncoding::uwsgi);
+    case config::Adapter::cgi: return nullptr;  // processes are started, and none is kept
   }
   return nullptr;
 }
@@ -231,7 +233,8 @@ util::Result<void> BackendServer::check_fit(const http::Exchange& exchange) cons
   switch (adapter_) {
     case config::Adapter::http:
     case config::Adapter::ajp:
-    case config::Adapter::scgi: return {};
+    case config::Adapter::scgi:
+    case config::Adapter::cgi: return {};
     case config::Adapter::fastcgi: return FastCgiConnection::check_fit(*exchange.variables, *this);
     case config::Adapter::uwsgi:
       return ScgiConnection::check_fit(*exchange.variables, *this, this->settings()->max_vars);

@@ -88,7 +88,7 @@ TEST(Schema, SaysWhatTheParserSays) {
   const auto schema = nlohmann::json::parse(json_schema());
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["required"], nlohmann::json::array({"listeners"}));
-  EXPECT_EQ(schema["properties"]["routes"]["items"]["oneOf"].size(), 4U);
+  EXPECT_EQ(schema["properties"]["routes"]["items"]["oneOf"].size(), 5U);
   EXPECT_TRUE(schema["properties"]["backends"]["additionalProperties"]["properties"].contains("sticky"));
 }
 
