@@ -1,6 +1,7 @@
 // Threads for work that may wait for the disk, so that workers never do. A fiber awaits a callable that runs on one of
-// them. The callable and its result live on the heap: a cancelled fiber goes on at once, and the job ends by itself and
-// is dropped. Owned by the gateway; destroyed after the workers have stopped and before their reactors are.
+// them. The callable and its result live on the heap: a cancelled fiber goes on at once, and the job ends by itself;
+// its result is then dropped on the reactor's thread. Owned by the gateway; destroyed after the workers have stopped
+// and before their reactors are.
 #pragma once
 
 #include <condition_variable>
@@ -68,7 +69,11 @@ class BlockingCall final : public Wait {
         value.reset();  // out of memory
       }
       reactor->post([self = this->shared_from_this()] {
-        if (self->waiter != nullptr) self->waiter->complete(WaitResult::ready);
+        if (self->waiter != nullptr) {
+          self->waiter->complete(WaitResult::ready);
+        } else {
+          self->value.reset();  // here, and not where the last of the pool's threads lets go of it
+        }
       });
     }
     Callable callable;
@@ -79,9 +84,7 @@ class BlockingCall final : public Wait {
 
  public:
   BlockingCall(BlockingPool& pool, Reactor& reactor, Deadline deadline, Callable callable, observe::Phase phase)
-      : Wait(phase, deadline),
-        pool_(&pool),
-        call_(std::make_shared<Call>(std::move(callable), this, reactor)) {}
+      : Wait(phase, deadline), pool_(&pool), call_(std::make_shared<Call>(std::move(callable), this, reactor)) {}
   BlockingCall(const BlockingCall&) = delete;
   BlockingCall& operator=(const BlockingCall&) = delete;
 

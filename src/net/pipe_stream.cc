@@ -1,8 +1,10 @@
 #include "src/net/pipe_stream.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 
 namespace pontage::net {
@@ -20,10 +22,13 @@ void PipeStream::Outlet::on_events(std::uint32_t) noexcept {
 IoResult PipeStream::try_read(std::span<char> room) noexcept {
   if (failure_ != 0) return {.status = IoStatus::error, .os_error = failure_};
   if (!readable_) return {.status = IoStatus::want_read};
+  if (let_go_) room = room.first(std::min(room.size(), left_));
+  if (room.empty()) return {.status = IoStatus::end};
   IoResult result;
   const ssize_t got = ::read(fd_.get(), room.data(), room.size());
   if (got > 0) {
     result.bytes = static_cast<std::size_t>(got);
+    if (let_go_) left_ -= result.bytes;
   } else if (got == 0) {
     result.status = IoStatus::end;
   } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -74,6 +79,8 @@ void PipeStream::wake_reader() noexcept {
 
 void PipeStream::end_input() noexcept {
   let_go_ = true;
+  int left = 0;
+  if (::ioctl(fd_.get(), FIONREAD, &left) == 0) left_ = static_cast<std::size_t>(std::max(left, 0));
   wake_reader();
 }
 

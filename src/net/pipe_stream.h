@@ -17,7 +17,7 @@ class PipeStream final : public ByteStream {
   // Closes the pipe: its reader sees the end.
   void shutdown_write() noexcept override;
 
-  // Whoever holds the other end is not waited for any more: what is in the pipe is read, then the stream ends.
+  // Whoever holds the other end is not waited for any more: what is in the pipe now is read, then the stream ends.
   void end_input() noexcept;
   // As end_input(), but at once, and reads fail with this errno.
   void fail_input(int os_error) noexcept;
@@ -35,6 +35,7 @@ class PipeStream final : public ByteStream {
   Outlet outlet_{*this};
   int failure_ = 0;
   bool let_go_ = false;
+  std::size_t left_ = 0;  // to read, once it was let go
 };
 
 }  // namespace pontage::net
