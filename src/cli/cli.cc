@@ -4,7 +4,9 @@
 #include <iostream>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "src/config/load.h"
 #include "src/gateway/gateway.h"
@@ -124,9 +126,17 @@ int status(const std::string& file, bool json) {
   return kExitOk;
 }
 
+// A socket or file that got the number of a standard stream would get what is written to that.
+void open_standard_streams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd >= 0) ::close(fd);
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
+  open_standard_streams();
   CLI::App app{"pontage: a front tier for application servers"};
   app.require_subcommand(0, 1);
   std::string file = "/etc/pontage/pontage.yaml";
