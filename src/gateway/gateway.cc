@@ -21,6 +21,9 @@ using observe::Family;
 namespace {
 
 constexpr unsigned kBlockingThreads = 4;
+constexpr unsigned kLaunchThreads = 4;
+constexpr int kLowestReadyFd =
+    512;  // above what the launcher keeps: it is closed one day, and a socket gets its number
 
 // Many clients need many descriptors; the soft limit is only a default.
 void raise_descriptor_limit() {
@@ -30,20 +33,29 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+int move_up(int fd) {
+  if (fd < 0 || fd >= kLowestReadyFd) return fd;
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowestReadyFd);
+  if (moved < 0) return fd;
+  ::close(fd);
+  return moved;
+}
+
 }  // namespace
 
 Gateway::Gateway(config::Config config, std::string file, int ready_fd)
     : config_(std::move(config)),
       file_(std::move(file)),
-      ready_fd_(ready_fd),
+      ready_fd_(move_up(ready_fd)),
       signals_(loop_, SIGTERM, SIGINT, SIGHUP),
       timer_(loop_),
-      launcher_(kBlockingThreads),
+      launcher_(kLaunchThreads),
       exposition_(metrics_, PONTAGE_VERSION),
       session_series_(metrics_),
       listener_book_(metrics_),
       file_events_(loop_),
       blocking_(kBlockingThreads),
+      launches_(kLaunchThreads),
       admin_(loop_, {.metrics = [this] { return exposition_.render_text(); },
                      .ready = [this] { return state_ == State::serving; }}) {
   signals_.add(SIGQUIT);
@@ -187,7 +199,7 @@ void Gateway::announce() {
 }
 
 void Gateway::install_site(const config::Config& config) {
-  const auto site = build_site(config, {*registry_, metrics_, files_, blocking_, launcher_}, ++generation_);
+  const auto site = build_site(config, {*registry_, metrics_, files_, blocking_, launches_, launcher_}, ++generation_);
   connections_.limit.store(config.limits.connections);
   for (auto& worker : workers_) worker->set_site(site);
   sites_.emplace_back(generation_, site);

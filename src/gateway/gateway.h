@@ -83,7 +83,8 @@ class Gateway {
   admin::asio::posix::stream_descriptor file_events_;
   std::uint64_t file_overflows_ = 0;
   bool unwatched_told_ = false;
-  net::BlockingPool blocking_;
+  net::BlockingPool blocking_;  // for files
+  net::BlockingPool launches_;  // for the start of processes, which may hang
   std::uint64_t generation_ = 0;
   std::vector<std::pair<std::uint64_t, std::weak_ptr<const routing::Site>>> sites_;
   std::map<std::string, std::string> listening_;  // bind text -> address

@@ -130,8 +130,8 @@ struct HandlerMaker {
     const std::string_view path = route.match.paths.size() == 1 ? route.match.paths.front() : std::string_view{};
     return std::make_unique<handlers::CgiHandler>(
         handlers::make_cgi_policy(action, path, process_series(parts.metrics, label)),
-        parts.registry.processes(label, process_settings(action, site.config)), site.forwarding, parts.blocking,
-        parts.launcher,
+        parts.registry.processes(label, process_settings(action, site.config)), site.forwarding,
+        handlers::CgiHandler::Tools{parts.blocking, parts.launches, parts.launcher},
         handlers::CgiOptions{.buffering = route.request_buffering.value_or(config::Buffering::on),
                              .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
                              .request_headers = route.request_headers});

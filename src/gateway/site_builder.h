@@ -27,6 +27,7 @@ struct SiteParts {
   observe::Metrics& metrics;
   const std::shared_ptr<FileStore>& store;
   net::BlockingPool& blocking;
+  net::BlockingPool& launches;
   upstream::Launcher& launcher;
 };
 

@@ -35,13 +35,11 @@ struct LookJob {
 }  // namespace
 
 CgiHandler::CgiHandler(std::shared_ptr<const CgiPolicy> policy, std::shared_ptr<upstream::BackendServer> server,
-                       std::shared_ptr<const http::ForwardingPolicy> forwarding, net::BlockingPool& blocking,
-                       upstream::Launcher& launcher, CgiOptions options)
+                       std::shared_ptr<const http::ForwardingPolicy> forwarding, const Tools& tools, CgiOptions options)
     : policy_(std::move(policy)),
       server_(std::move(server)),
       forwarding_(std::move(forwarding)),
-      blocking_(&blocking),
-      launcher_(&launcher),
+      tools_(tools),
       options_(std::move(options)) {}
 
 util::Result<CgiHandler::Way> CgiHandler::way_of(http::Exchange& exchange) const {
@@ -75,12 +73,12 @@ net::Task<util::Result<std::optional<http::Response>>> CgiHandler::take_body(htt
   using Nothing = std::optional<http::Response>;
   const auto& reactor = exchange.reactor();
   LookJob job{policy_, std::string(way.path)};
-  auto looking = net::run_blocking(*blocking_, exchange.reactor(), reactor.after(kDiskTimeoutMs), std::move(job));
+  auto looking = net::run_blocking(tools_.blocking, exchange.reactor(), reactor.after(kDiskTimeoutMs), std::move(job));
   const auto looked = co_await looking;
   if (!looked) co_return util::Failure(looked.error());
   if (!*looked) co_return Nothing(refuse(exchange, looked->error()));
   const bool had_length = exchange.request.body.kind == message::BodyKind::exact;
-  auto buffering = buffer_body(exchange, *blocking_, options_.spool, options_.buffering);
+  auto buffering = buffer_body(exchange, tools_.blocking, options_.spool, options_.buffering);
   const auto taken = co_await std::move(buffering);
   if (!taken) co_return util::Failure(taken.error());
   if (!had_length) {
@@ -90,8 +88,9 @@ net::Task<util::Result<std::optional<http::Response>>> CgiHandler::take_body(htt
   co_return Nothing();
 }
 
-// The launch cannot be taken back while it goes on: who leaves meanwhile leaves a process behind, which Started kills.
-net::Task<util::Result<Launch>> CgiHandler::launch(http::Exchange& exchange, const Way& way) {
+// A launch under way cannot be taken back, only killed: the job keeps its place, and what it may still start is killed
+// by Started.
+net::Task<util::Result<Launch>> CgiHandler::launch(http::Exchange& exchange, const Way& way, upstream::Place place) {
   net::Reactor& reactor = exchange.reactor();
   const auto ticket = std::make_shared<upstream::LaunchTicket>();
   LaunchJob job{.policy = policy_,
@@ -99,23 +98,22 @@ net::Task<util::Result<Launch>> CgiHandler::launch(http::Exchange& exchange, con
                 .mount = std::string(way.mount),
                 .environment = make_environment(*policy_, *exchange.variables),
                 .input = exchange.body == nullptr ? upstream::Input::none : upstream::Input::pipe,
-                .launcher = launcher_,
+                .launcher = &tools_.launcher,
                 .ticket = ticket,
                 .reactor = &reactor,
                 .about = {.script = {},
                           .server = server_,
                           .patience = policy_->patience,
                           .series = policy_->series,
-                          .metrics = exchange.metrics}};
+                          .metrics = exchange.metrics},
+                .place = std::move(place)};
   const net::Deadline deadline = reactor.after(ms(policy_->action.timeouts.first_byte));
-  auto launching = net::run_blocking(*blocking_, reactor, deadline, std::move(job), observe::Phase::connect);
+  auto launching = net::run_blocking(tools_.launches, reactor, deadline, std::move(job), observe::Phase::connect);
   auto launched = co_await launching;
   if (launched) co_return std::move(*launched);
+  ticket->kill();  // cancelled or late; or there is nothing to kill
   util::Error error = launched.error();
-  if (error.kind == ErrorKind::timeout) {
-    ticket->kill();
-    error.source = Source::server;
-  }
+  if (error.kind == ErrorKind::timeout) error.source = Source::server;
   co_return util::Failure(error);
 }
 
@@ -124,6 +122,7 @@ net::Task<util::Result<http::Response>> CgiHandler::run(http::Exchange& exchange
   auto stream = std::make_unique<net::PipeStream>(exchange.reactor(), std::move(pipes.output), std::move(pipes.input));
   upstream::Lease lease(
       std::make_unique<upstream::ProcessConnection>(server_, std::move(stream), started.take_process()));
+  started.place().pass_on();
   auto answered = co_await lease->round_trip(exchange);
   if (answered) {
     lease.release();
@@ -158,10 +157,10 @@ net::Task<util::Result<http::Response>> CgiHandler::handle(http::Exchange& excha
   exchange.outcome.adapter = server_->adapter_name();
   const auto granted = co_await server_->pool().acquire(exchange.reactor());
   if (!granted) co_return util::Failure(granted.error());
+  upstream::Place place(server_);
   server_->count_pick(exchange);
-  auto launching = launch(exchange, *way);
+  auto launching = launch(exchange, *way, std::move(place));
   auto launched = co_await std::move(launching);
-  if (!launched || !*launched) server_->pool().forget();
   if (!launched) {
     server_->count_failure(exchange, launched.error());
     co_return util::Failure(launched.error());

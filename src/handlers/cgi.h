@@ -11,6 +11,7 @@
 #include "src/http/forwarding.h"
 #include "src/http/handler.h"
 #include "src/http/spool.h"
+#include "src/upstream/place.h"
 #include "src/upstream/server.h"
 
 namespace pontage::handlers {
@@ -23,10 +24,15 @@ struct CgiOptions {
 
 class CgiHandler final : public http::Handler {
  public:
-  // `server` counts the processes, its pool is their places. `blocking` and `launcher` outlive the handler's exchanges.
+  // What launches use; outlives the handler's exchanges.
+  struct Tools {
+    net::BlockingPool& blocking;  // for bodies and a first look
+    net::BlockingPool& launches;  // a launch may take long, and nothing else shall wait behind it
+    upstream::Launcher& launcher;
+  };
+  // `server` counts the processes, its pool is their places.
   CgiHandler(std::shared_ptr<const CgiPolicy> policy, std::shared_ptr<upstream::BackendServer> server,
-             std::shared_ptr<const http::ForwardingPolicy> forwarding, net::BlockingPool& blocking,
-             upstream::Launcher& launcher, CgiOptions options);
+             std::shared_ptr<const http::ForwardingPolicy> forwarding, const Tools& tools, CgiOptions options);
 
   net::Task<util::Result<http::Response>> handle(http::Exchange& exchange) override;
 
@@ -41,15 +47,14 @@ class CgiHandler final : public http::Handler {
   util::Result<void> make_variables(http::Exchange& exchange) const;
   // Buffers the body once it is known that there is a script for it; a value is the answer instead.
   net::Task<util::Result<std::optional<http::Response>>> take_body(http::Exchange& exchange, const Way& way);
-  net::Task<util::Result<Launch>> launch(http::Exchange& exchange, const Way& way);
+  net::Task<util::Result<Launch>> launch(http::Exchange& exchange, const Way& way, upstream::Place place);
   net::Task<util::Result<http::Response>> run(http::Exchange& exchange, Started started);
   http::Response refuse(http::Exchange& exchange, ScriptRefusal why) const;
 
   std::shared_ptr<const CgiPolicy> policy_;
   std::shared_ptr<upstream::BackendServer> server_;
   std::shared_ptr<const http::ForwardingPolicy> forwarding_;
-  net::BlockingPool* blocking_;
-  upstream::Launcher* launcher_;
+  Tools tools_;
   CgiOptions options_;
 };
 

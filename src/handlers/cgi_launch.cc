@@ -144,7 +144,7 @@ std::string make_environment(const CgiPolicy& policy, const cgi::VariableList& v
 Started::~Started() {
   // At the gateway's end the launcher has seen to it.
   if (launched_.pid > 0 && !launcher_->ended()) {
-    upstream::Process::discard(*reactor_, *launcher_, launched_, std::move(about_));
+    upstream::Process::discard(*reactor_, *launcher_, launched_, std::move(about_), std::move(place_));
   }
 }
 
@@ -153,6 +153,9 @@ std::unique_ptr<upstream::Process> Started::take_process() {
 }
 
 util::Result<Launch> LaunchJob::operator()() {
+  // Whatever comes of it, the place is free or with the process when the result is told.
+  upstream::Place taken = std::move(place);
+  if (ticket->killed()) return util::fail(ErrorKind::cancelled, Source::gateway, "launch");
   auto script = find_script_file(policy->action, path);
   if (!script) return Launch(wire::Unexpected(script.error()));
   const std::string& root = policy->action.root;
@@ -176,8 +179,9 @@ util::Result<Launch> LaunchJob::operator()() {
     plan.arguments = {script->interpreter, file};
   }
   auto launched = launcher->launch(plan, *ticket);
+  if (!launched && ticket->killed()) return util::fail(ErrorKind::cancelled, Source::gateway, "launch");
   if (!launched) return failed_launch(launched.error(), about);
-  return Launch(Started(*reactor, *launcher, std::move(*launched), std::move(about)));
+  return Launch(Started(*reactor, *launcher, std::move(*launched), std::move(about), std::move(taken)));
 }
 
 }  // namespace pontage::handlers

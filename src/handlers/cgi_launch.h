@@ -35,17 +35,23 @@ std::string make_environment(const CgiPolicy& policy, const cgi::VariableList& v
 inline constexpr std::size_t kMostVariable = 128 * 1024 - 1;
 inline constexpr std::size_t kMostEnvironment = 1024 * 1024;
 
-// A process that was started for somebody; when nobody takes it, it is killed. The reactor's thread, or after its end.
+// A process that was started for somebody, and its place; when nobody takes it, it is killed. The reactor's thread, or
+// after its end.
 class Started {
  public:
   Started(net::Reactor& reactor, upstream::Launcher& launcher, upstream::Launched launched,
-          upstream::Process::About about)
-      : reactor_(&reactor), launcher_(&launcher), launched_(std::move(launched)), about_(std::move(about)) {}
+          upstream::Process::About about, upstream::Place place)
+      : reactor_(&reactor),
+        launcher_(&launcher),
+        launched_(std::move(launched)),
+        about_(std::move(about)),
+        place_(std::move(place)) {}
   Started(Started&& other) noexcept
       : reactor_(other.reactor_),
         launcher_(other.launcher_),
         launched_(std::move(other.launched_)),
-        about_(std::move(other.about_)) {
+        about_(std::move(other.about_)),
+        place_(std::move(other.place_)) {
     other.launched_.pid = -1;
   }
   Started& operator=(Started&&) = delete;
@@ -53,12 +59,14 @@ class Started {
 
   upstream::Launched& pipes() noexcept { return launched_; }
   std::unique_ptr<upstream::Process> take_process();
+  upstream::Place& place() noexcept { return place_; }
 
  private:
   net::Reactor* reactor_;
   upstream::Launcher* launcher_;
   upstream::Launched launched_;
   upstream::Process::About about_;
+  upstream::Place place_;
 };
 
 using Launch = wire::Expected<Started, ScriptRefusal>;
@@ -73,7 +81,9 @@ struct LaunchJob {
   std::shared_ptr<upstream::LaunchTicket> ticket;
   net::Reactor* reactor;
   upstream::Process::About about;
+  upstream::Place place;
 
+  // Once.
   util::Result<Launch> operator()();
 };
 

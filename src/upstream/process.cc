@@ -19,6 +19,7 @@ constexpr std::uint64_t kLeftoverMs = 1000;  // ADAPTERS C5
 constexpr std::size_t kMostLine = 2048;      // of what a script says at once
 constexpr unsigned kLinesKept = 5;           // in ten seconds
 constexpr int kLastReads = 16;               // of an error stream whose process has ended
+constexpr std::uint64_t kLookMs = 100;
 
 }  // namespace
 
@@ -31,35 +32,58 @@ Process::Process(net::Reactor& reactor, Launcher& launcher, Launched& launched, 
       watch_(std::move(launched.watch)),
       errors_(std::move(launched.errors)) {
   launched.pid = -1;
+  if (!reactor.add(watch_.get(), EPOLLIN, *this)) look_later();
   // Level-triggered: each turn takes one read of it, however much a script has to say.
-  reactor.add(watch_.get(), EPOLLIN, *this);
-  reactor.add(errors_.get(), EPOLLIN, errors_target_);
+  if (!reactor.add(errors_.get(), EPOLLIN, errors_target_)) errors_.reset();
   if (about_.patience.total == 0) return;
   total_until_ms_ = reactor.now_ms() + about_.patience.total;
   expect(Due::total, about_.patience.total);
 }
 
+// After its end the launcher has seen to every process.
 Process::~Process() {
-  if (!ended_) ::kill(-pid_, SIGKILL);
+  const bool ours = !lost_ && !launcher_->ended();
+  if (ours && !ended_) signal_group(pid_, SIGKILL);
   for (int i = 0; i < kLastReads && errors_ && read_errors(); ++i) {
   }
   log_line();
   // One that was told to go takes its group along: what is left of it is not the script's wish.
-  if (ended_ && terminating_) ::kill(-pid_, SIGKILL);
+  if (ours && ended_ && terminating_) ::kill(-pid_, SIGKILL);
   if (alone_) launcher_->release(*this);
-  launcher_->note_gone(pid_);
-  ::waitpid(pid_, nullptr, 0);
-  if (place_held_) about_.server->pool().forget();
+  if (ours && ended_) ::waitpid(pid_, nullptr, 0);
+  if (ended_) launcher_->note_gone(pid_);
 }
 
 void Process::on_events(std::uint32_t) noexcept {
+  look();
+}
+
+Process::Look::Look(Process& p) noexcept
+    : Timer([](net::Timer& timer) noexcept { static_cast<Look&>(timer).process->look(); }), process(&p) {}
+
+void Process::look() noexcept {
+  if (ended_) return;
   siginfo_t info{};
   // It stays unwaited-for until it is destroyed, which keeps its number.
-  if (ended_ || ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
-  if (info.si_pid == 0) return;
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    lost_ = true;
+    note_end(CLD_EXITED, 0);
+  } else if (info.si_pid == 0) {
+    look_later();  // the watch says so before, when a debugger has it
+  } else {
+    note_end(info.si_code, info.si_status);
+  }
+}
+
+void Process::look_later() noexcept {
+  reactor_->remove(watch_.get());
+  reactor_->wheel().schedule(look_, reactor_->now_ms() + kLookMs);
+}
+
+void Process::note_end(int code, int status) noexcept {
   ended_ = true;
   watch_.reset();
-  note_status(info.si_code, info.si_status);
+  note_status(code, status);
   if (waiting_ != nullptr) waiting_->complete(net::WaitResult::ready);
   // Not at once: an event of the error stream may follow in this turn.
   if (alone_) {
@@ -117,7 +141,7 @@ void Process::fire() noexcept {
       return;
     case Due::kill:
       due_ = Due::nothing;
-      ::kill(-pid_, SIGKILL);
+      signal_group(pid_, SIGKILL);
       return;
     case Due::destruction: delete this; return;
   }
@@ -127,8 +151,8 @@ void Process::fire() noexcept {
 void Process::terminate() noexcept {
   if (terminating_) return;
   terminating_ = true;
-  ::kill(-pid_, SIGTERM);
-  ::kill(-pid_, SIGCONT);
+  signal_group(pid_, SIGTERM);
+  signal_group(pid_, SIGCONT);
   expect(Due::kill, about_.patience.kill);
 }
 
@@ -146,8 +170,7 @@ void Process::let_go(std::unique_ptr<Process> process, Rest rest) noexcept {
   }
   Process* alone = process.release();
   alone->stand_alone();
-  alone->place_held_ = true;
-  alone->about_.server->pool().hold();
+  alone->place_ = Place::of_connection(alone->about_.server);
   if (rest == Rest::is_killed) {
     alone->terminate();
   } else if (!alone->terminating_) {
@@ -159,8 +182,10 @@ void Process::let_go(std::unique_ptr<Process> process, Rest rest) noexcept {
   }
 }
 
-void Process::discard(net::Reactor& reactor, Launcher& launcher, Launched& launched, About about) noexcept {
+void Process::discard(net::Reactor& reactor, Launcher& launcher, Launched& launched, About about,
+                      Place place) noexcept {
   auto* alone = new Process(reactor, launcher, launched, std::move(about));
+  alone->place_ = std::move(place);
   alone->stand_alone();
   alone->terminate();
 }

@@ -11,10 +11,9 @@
 #include "src/net/reactor.h"
 #include "src/observe/metrics.h"
 #include "src/upstream/launcher.h"
+#include "src/upstream/place.h"
 
 namespace pontage::upstream {
-
-class BackendServer;
 
 // How long a process may take, in milliseconds.
 struct ProcessPatience {
@@ -56,7 +55,7 @@ class Process final : public Launcher::Ward, private net::EventTarget, private n
   Process(net::Reactor& reactor, Launcher& launcher, Launched& launched, About about);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  // Kills the group when the process still runs, and waits for it.
+  // Kills the group when the process still runs; waits for one that has ended, and leaves any other to the launcher.
   ~Process() override;
 
   void listen(Listener* listener) noexcept { listener_ = listener; }
@@ -75,8 +74,8 @@ class Process final : public Launcher::Ward, private net::EventTarget, private n
   };
   // The exchange is over. A process that still runs keeps its place in the server's pool until it ends.
   static void let_go(std::unique_ptr<Process> process, Rest rest) noexcept;
-  // A launch that nobody waits for any more.
-  static void discard(net::Reactor& reactor, Launcher& launcher, Launched& launched, About about) noexcept;
+  // A launch that nobody waits for any more: it keeps its place until it ends, too.
+  static void discard(net::Reactor& reactor, Launcher& launcher, Launched& launched, About about, Place place) noexcept;
 
  private:
   enum class Due : std::uint8_t { nothing, total, leftover, after, kill, destruction };
@@ -85,10 +84,18 @@ class Process final : public Launcher::Ward, private net::EventTarget, private n
     void on_events(std::uint32_t events) noexcept override;
     Process* process;
   };
+  // Looks whether the process has ended when its watch cannot tell.
+  struct Look final : net::Timer {
+    explicit Look(Process& p) noexcept;
+    Process* process;
+  };
 
   void on_events(std::uint32_t events) noexcept override;
   static void on_timer(net::Timer& timer) noexcept;
   void fire() noexcept;
+  void look() noexcept;
+  void look_later() noexcept;
+  void note_end(int code, int status) noexcept;
   void stand_alone();
   void expect(Due due, std::uint64_t in_ms) noexcept;
   void terminate() noexcept;
@@ -105,6 +112,8 @@ class Process final : public Launcher::Ward, private net::EventTarget, private n
   util::UniqueFd watch_;
   util::UniqueFd errors_;
   Errors errors_target_{*this};
+  Look look_{*this};
+  Place place_;  // when it has one of its own
   std::string line_;
   Listener* listener_ = nullptr;
   End* waiting_ = nullptr;
@@ -115,7 +124,7 @@ class Process final : public Launcher::Ward, private net::EventTarget, private n
   bool by_signal_ = false;
   bool terminating_ = false;
   bool alone_ = false;  // owned by itself
-  bool place_held_ = false;
+  bool lost_ = false;   // somebody else has waited for it: its number may be another's
 };
 
 class Process::End : public net::Wait {

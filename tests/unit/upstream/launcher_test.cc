@@ -1,6 +1,4 @@
 // The start of processes (ADAPTERS C4): what they inherit, what a failure says, and what the end of a launcher leaves.
-#include "src/upstream/launcher.h"
-
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -8,56 +6,19 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
-#include <poll.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/unit/upstream/launches.h"
 
 namespace pontage::upstream {
 namespace {
 
+using namespace testing;
 using Step = LaunchFailure::Step;
-
-LaunchPlan shell(const std::string& command, Input input = Input::none) {
-  return {.program = "/bin/sh",
-          .arguments = {"/bin/sh", "-c", command},
-          .folder = "/",
-          .environment = std::string("NAME=value\0", 11),
-          .input = input};
-}
-
-Launched launched(Launcher& launcher, const LaunchPlan& plan) {
-  LaunchTicket ticket;
-  auto made = launcher.launch(plan, ticket);
-  EXPECT_TRUE(made) << to_string(made.error().step) << " " << made.error().os_error;
-  return made ? std::move(*made) : Launched{};
-}
-
-LaunchFailure failure(Launcher& launcher, const LaunchPlan& plan) {
-  LaunchTicket ticket;
-  auto made = launcher.launch(plan, ticket);
-  EXPECT_FALSE(made);
-  return made ? LaunchFailure{} : made.error();
-}
-
-std::string read_all(int fd) {
-  std::string text;
-  for (;;) {
-    pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, 10'000) != 1) return text + " (nothing more in time)";
-    char room[4096];
-    const ssize_t got = ::read(fd, room, sizeof room);
-    if (got <= 0) return text;
-    text.append(room, static_cast<std::size_t>(got));
-  }
-}
-
-int wait_for(Launcher& launcher, const Launched& process) {
-  int status = 0;
-  EXPECT_EQ(::waitpid(process.pid, &status, 0), process.pid);
-  launcher.note_gone(process.pid);
-  return status;
-}
 
 std::size_t open_descriptors() {
   std::size_t count = 0;
@@ -88,7 +49,16 @@ TEST(Launcher, GivesNoDescriptorButThree) {
   ::close(high);
 }
 
-TEST(Launcher, WorksWithoutAPlace) {
+// A number that the child's table is made of must never be that of a socket which a reactor knows.
+TEST(Launcher, OwnsEveryNumberThatTheKernelCopies) {
+  const int hole = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(hole);
+  Launcher launcher(1);
+  const util::UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_GE(next.get(), 64);
+}
+
+TEST(Launcher, HasAtLeastOnePlace) {
   Launcher launcher(0);
   auto process = launched(launcher, shell("cat", Input::pipe));
   ASSERT_EQ(::write(process.input.get(), "x", 1), 1);
@@ -113,6 +83,42 @@ TEST(Launcher, LeavesTheCallersMaskHandlersAndFolderAlone) {
   ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   EXPECT_EQ(::sigismember(&mask, SIGTERM), blocked);
   EXPECT_EQ(std::filesystem::current_path(), folder);
+}
+
+TEST(Launcher, IgnoresNoSignalForTheScript) {
+  Launcher launcher(1);
+  const int last = SIGRTMAX;
+  ::signal(SIGUSR2, SIG_IGN);
+  ::signal(last, SIG_IGN);
+  auto process = launched(launcher, shell("grep SigIgn /proc/self/status"));
+  EXPECT_EQ(read_all(process.output.get()), "SigIgn:\t0000000000000000\n");
+  wait_for(launcher, process);
+  ::signal(SIGUSR2, SIG_DFL);
+  ::signal(last, SIG_DFL);
+}
+
+// Of the calling thread alone, and for what it starts.
+bool raise_ambient(int capability) {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct data[2]{};
+  if (::syscall(SYS_capget, &header, data) != 0) return false;
+  data[0].inheritable |= 1U << static_cast<unsigned>(capability);
+  return ::syscall(SYS_capset, &header, data) == 0 &&
+         ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0) == 0;
+}
+
+TEST(Launcher, PassesNoAmbientCapability) {
+  Launcher launcher(1);
+  bool raised = false;
+  std::string text;
+  std::thread([&] {
+    raised = raise_ambient(CAP_NET_BIND_SERVICE);
+    auto process = launched(launcher, shell("grep CapAmb /proc/self/status"));
+    text = read_all(process.output.get());
+    wait_for(launcher, process);
+  }).join();
+  if (!raised) GTEST_SKIP() << "may not raise a capability";
+  EXPECT_EQ(text, "CapAmb:\t0000000000000000\n");
 }
 
 TEST(Launcher, SaysWhatFailedAndLeavesNothing) {
@@ -157,6 +163,20 @@ TEST(Launcher, ChangesTheUserOfTheChildAlone) {
   EXPECT_EQ(read_all(process.output.get()), "65534\n65534\n");
   wait_for(launcher, process);
   EXPECT_EQ(::geteuid(), 0U);
+}
+
+// To the kernel, user -1 means "stay who you are".
+TEST(Launcher, RunsNothingAsAUserThatDoesNotExist) {
+  Launcher launcher(1);
+  for (const auto& [user, group] : {std::pair{~uid_t{0}, gid_t{65534}}, std::pair{uid_t{65534}, ~gid_t{0}}}) {
+    auto confinement = std::make_shared<Confinement>();
+    confinement->identity = Confinement::Identity{.user = user, .group = group, .groups = {}};
+    LaunchPlan plan = shell("id -u");
+    plan.confinement = confinement;
+    const auto failed = failure(launcher, plan);
+    EXPECT_EQ(failed.step, Step::user);
+    EXPECT_EQ(failed.os_error, EINVAL);
+  }
 }
 
 TEST(Launcher, StartsFromManyThreadsAtOnce) {
