@@ -26,6 +26,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr std::chrono::seconds kEndPatience{2};  // for processes that were killed
 constexpr std::chrono::milliseconds kEndLook{1};
 constexpr unsigned kTableStep = 64;  // in which the kernel copies descriptor tables
+constexpr rlim_t kFewest = 256;      // descriptors of a gateway that can spare so many
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> all;
@@ -48,6 +49,11 @@ std::vector<char*> pointers(const std::string& block) {
 int checked(int fd) {
   if (fd < 0) throw std::system_error(errno, std::generic_category(), "descriptors for processes");
   return fd;
+}
+
+bool has_descriptors() noexcept {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max >= kFewest;
 }
 
 // To the kernel, -1 means "stay who you are".
@@ -168,7 +174,8 @@ class Launcher::Registered {
 
 // Never below 3: the child's dup3 must not overwrite what it still needs. What is copied by the step is filled to the
 // step.
-Launcher::Launcher(unsigned places) : places_(std::max(places, 1U)) {
+Launcher::Launcher(unsigned places) : places_(has_descriptors() ? std::max(places, 1U) : 0) {
+  if (places_.empty()) return;
   nothing_.reset(checked(::open("/dev/null", O_RDWR | O_CLOEXEC)));
   if (nothing_.get() < 3) nothing_.reset(checked(::fcntl(nothing_.get(), F_DUPFD_CLOEXEC, 3)));
   const auto take = [this] { return util::UniqueFd(checked(::fcntl(nothing_.get(), F_DUPFD_CLOEXEC, 3))); };
@@ -192,6 +199,7 @@ Launcher::~Launcher() {
 
 wire::Expected<Launched, LaunchFailure> Launcher::launch(const LaunchPlan& plan, LaunchTicket& ticket) {
   const auto failed = [](Step step, int os_error) { return wire::Unexpected(LaunchFailure{step, os_error}); };
+  if (places_.empty()) return failed(Step::descriptors, EMFILE);
   if (!can_become(plan.confinement.get())) return failed(Step::user, EINVAL);
   const auto arguments = pointers(plan.arguments);
   const auto environment = pointers(plan.environment);

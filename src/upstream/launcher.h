@@ -96,7 +96,8 @@ class Launcher {
 
   // `places` launches, at least one, go on at the same time; more wait. Make it early and with 0 to 2 open: it takes
   // every small number that is free for the descriptors it keeps, and one that is registered with a reactor has no
-  // business among them. Throws std::system_error without descriptors.
+  // business among them. A process that may have less than 256 descriptors keeps none, and its launches fail. Throws
+  // std::system_error when there are none left.
   explicit Launcher(unsigned places);
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;

@@ -173,3 +173,13 @@ def test_c4_a_gateway_without_standard_streams_runs_scripts(tmp_path, folder, cl
         assert text(gateway, "/cgi/stdio", method="POST", body=b"through") == "through"
     finally:
         gateway.stop()
+
+
+def test_a_gateway_with_few_descriptors_serves_all_but_scripts(tmp_path, folder):
+    gateway = start(tmp_path, folder, prefix=("prlimit", "--nofile=128:128"))
+    try:
+        assert gateway.get("/file.txt").body == b"a file"
+        assert gateway.get("/cgi/hello").status == 503
+        busy(gateway, 0)
+    finally:
+        gateway.stop()
