@@ -117,13 +117,12 @@ struct HandlerMaker {
   std::unique_ptr<http::Handler> operator()(const config::ProxyAction&) const {
     return std::make_unique<handlers::ProxyHandler>(
         backend, site.forwarding, parts.blocking,
-        handlers::ProxyOptions{
-            .buffering = buffering_of(route, *backend),
-            .response_buffering = route.response_buffering.value_or(backend->config().response_buffering),
-            .most_response = site.config.spool.response,
-            .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
-            .retry_non_idempotent = route.retry_non_idempotent,
-            .request_headers = route.request_headers});
+        handlers::ProxyOptions{.buffering = buffering_of(route, *backend),
+                               .answers = {route.response_buffering.value_or(backend->config().response_buffering),
+                                           site.config.spool.response},
+                               .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
+                               .retry_non_idempotent = route.retry_non_idempotent,
+                               .request_headers = route.request_headers});
   }
   std::unique_ptr<http::Handler> operator()(const config::CgiAction& action) const {
     const std::string label = worked_by(route, nullptr).backend;
@@ -132,9 +131,11 @@ struct HandlerMaker {
         handlers::make_cgi_policy(action, path, process_series(parts.metrics, label)),
         parts.registry.processes(label, process_settings(action, site.config)), site.forwarding,
         handlers::CgiHandler::Tools{parts.blocking, parts.launches, parts.launcher},
-        handlers::CgiOptions{.buffering = route.request_buffering.value_or(config::Buffering::on),
-                             .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
-                             .request_headers = route.request_headers});
+        handlers::CgiOptions{
+            .buffering = route.request_buffering.value_or(config::Buffering::on),
+            .answers = {route.response_buffering.value_or(config::Buffering::automatic), site.config.spool.response},
+            .spool = {site.config.spool.folder, static_cast<std::size_t>(site.config.spool.memory)},
+            .request_headers = route.request_headers});
   }
   std::unique_ptr<http::Handler> operator()(const config::RedirectAction& action) const {
     return std::make_unique<handlers::RedirectHandler>(action);

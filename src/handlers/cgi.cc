@@ -126,7 +126,10 @@ net::Task<util::Result<http::Response>> CgiHandler::run(http::Exchange& exchange
   auto answered = co_await lease->round_trip(exchange);
   if (answered) {
     lease.release();
-    co_return std::move(*answered);
+    if (!takes_in(options_.answers, *answered)) co_return std::move(*answered);
+    auto taken = take_in(exchange, std::move(*answered), tools_.blocking, options_.spool, options_.answers.most);
+    auto whole = co_await std::move(taken);
+    co_return whole;
   }
   if (exchange.pump.active()) co_await exchange.pump.join();
   server_->count_failure(exchange, answered.error());
@@ -137,6 +140,7 @@ net::Task<util::Result<http::Response>> CgiHandler::handle(http::Exchange& excha
   if (exchange.request.method == message::Method::connect) {
     co_return util::fail(ErrorKind::unsupported, Source::gateway, "CONNECT is not served");
   }
+  exchange.gather = options_.answers.how != config::Buffering::off;
   http::make_forward_headers(exchange, *forwarding_);
   if (!options_.request_headers.empty()) http::apply_header_edits(exchange.forward_headers, options_.request_headers);
   const auto way = way_of(exchange);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "src/handlers/cgi_launch.h"
+#include "src/handlers/spooled_response.h"
 #include "src/http/forwarding.h"
 #include "src/http/handler.h"
 #include "src/http/spool.h"
@@ -17,7 +18,8 @@
 namespace pontage::handlers {
 
 struct CgiOptions {
-  config::Buffering buffering = config::Buffering::on;
+  config::Buffering buffering = config::Buffering::on;  // of request bodies
+  AnswerBuffering answers{};
   http::SpoolPolicy spool;
   std::vector<config::HeaderEdit> request_headers;
 };

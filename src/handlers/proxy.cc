@@ -1,8 +1,6 @@
 #include "src/handlers/proxy.h"
 
-#include "protocols/wire/ascii.h"
 #include "src/handlers/buffer_body.h"
-#include "src/handlers/spooled_response.h"
 #include "src/http/header_edit.h"
 #include "src/observe/log.h"
 #include "src/upstream/cgi_request.h"
@@ -34,13 +32,6 @@ util::Result<void> ProxyHandler::make_variables(http::Exchange& exchange) const 
   return {};
 }
 
-bool ProxyHandler::takes_in(const http::Response& response) const noexcept {
-  if (options_.response_buffering != config::Buffering::on || response.body == nullptr) return false;
-  if (response.head.body.kind == message::BodyKind::none) return false;
-  const auto type = response.head.headers.value(message::HeaderId::content_type);
-  return !wire::iequals(type.substr(0, type.find(';')), "text/event-stream");
-}
-
 // Which of the three classes of ADAPTERS X12 a failure is, and what follows from it.
 ProxyHandler::Verdict ProxyHandler::judge(const http::Exchange& exchange, const util::Error& error, bool replayable,
                                           Used used) const noexcept {
@@ -66,7 +57,7 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
     co_return util::fail(ErrorKind::unsupported, Source::gateway, "CONNECT is not served");
   }
   prepare(exchange);
-  exchange.gather = options_.response_buffering != config::Buffering::off;
+  exchange.gather = options_.answers.how != config::Buffering::off;
   // Before the body is taken in: a request that is refused anyway need not send it.
   auto ready = make_variables(exchange);
   if (!ready) co_return util::Failure(ready.error());
@@ -109,8 +100,8 @@ net::Task<util::Result<http::Response>> ProxyHandler::handle(http::Exchange& exc
       auto answered = co_await lease->round_trip(exchange);
       if (answered) {
         lease.release();
-        if (!takes_in(*answered)) co_return std::move(*answered);
-        auto taken = take_in(exchange, std::move(*answered), *blocking_, options_.spool, options_.most_response);
+        if (!takes_in(options_.answers, *answered)) co_return std::move(*answered);
+        auto taken = take_in(exchange, std::move(*answered), *blocking_, options_.spool, options_.answers.most);
         auto whole = co_await std::move(taken);
         co_return whole;
       }

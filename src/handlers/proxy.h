@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "src/handlers/spooled_response.h"
 #include "src/http/forwarding.h"
 #include "src/http/handler.h"
 #include "src/http/spool.h"
@@ -14,8 +15,7 @@ namespace pontage::handlers {
 
 struct ProxyOptions {
   config::Buffering buffering = config::Buffering::off;  // of request bodies
-  config::Buffering response_buffering = config::Buffering::automatic;
-  std::uint64_t most_response = 256 << 20;  // bytes of an answer that are taken in
+  AnswerBuffering answers{};
   http::SpoolPolicy spool;
   bool retry_non_idempotent = false;                // class (b) for POST too
   std::vector<config::HeaderEdit> request_headers;  // applied to what the server gets
@@ -36,8 +36,6 @@ class ProxyHandler final : public http::Handler {
   void prepare(http::Exchange& exchange) const;
   // The CGI variables, when a server of the backend gets them.
   util::Result<void> make_variables(http::Exchange& exchange) const;
-  // Takes the answer in before the client gets any of it (ADAPTERS X22).
-  bool takes_in(const http::Response& response) const noexcept;
 
   std::shared_ptr<const upstream::Backend> backend_;
   std::shared_ptr<const http::ForwardingPolicy> policy_;

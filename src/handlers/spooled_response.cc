@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "protocols/wire/ascii.h"
+
 namespace pontage::handlers {
 namespace {
 
@@ -49,6 +51,13 @@ class SpooledResponse final : public http::BodySource {
 };
 
 }  // namespace
+
+bool takes_in(const AnswerBuffering& buffering, const http::Response& response) noexcept {
+  if (buffering.how != config::Buffering::on || response.body == nullptr) return false;
+  if (response.head.body.kind == message::BodyKind::none) return false;
+  const auto type = response.head.headers.value(message::HeaderId::content_type);
+  return !wire::iequals(type.substr(0, type.find(';')), "text/event-stream");
+}
 
 net::Task<util::Result<http::Response>> take_in(http::Exchange& exchange, http::Response response,
                                                 net::BlockingPool& blocking, const http::SpoolPolicy& policy,

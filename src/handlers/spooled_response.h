@@ -4,11 +4,20 @@
 
 #include <cstdint>
 
+#include "src/config/config.h"
 #include "src/http/exchange.h"
 #include "src/http/response.h"
 #include "src/http/spool.h"
 
 namespace pontage::handlers {
+
+struct AnswerBuffering {
+  config::Buffering how = config::Buffering::automatic;
+  std::uint64_t most = 256 << 20;  // bytes of an answer that are taken in
+};
+
+// Whether the answer is taken in before the client gets it (ADAPTERS X22).
+bool takes_in(const AnswerBuffering& buffering, const http::Response& response) noexcept;
 
 // Takes from the body of `response` until it ends, its server flushes, or `most` bytes are held; the rest, if any,
 // follows as it comes. A body that ended gets a length, and its server's connection is let go. An error while it is

@@ -21,7 +21,7 @@ void PipeStream::Outlet::on_events(std::uint32_t) noexcept {
 
 IoResult PipeStream::try_read(std::span<char> room) noexcept {
   if (failure_ != 0) return {.status = IoStatus::error, .os_error = failure_};
-  if (!readable_) return {.status = IoStatus::want_read};
+  if (!may_read()) return {.status = IoStatus::want_read};
   if (let_go_) room = room.first(std::min(room.size(), left_));
   if (room.empty()) return {.status = IoStatus::end};
   IoResult result;
@@ -29,6 +29,7 @@ IoResult PipeStream::try_read(std::span<char> room) noexcept {
   if (got > 0) {
     result.bytes = static_cast<std::size_t>(got);
     if (let_go_) left_ -= result.bytes;
+    note_moved(result.bytes);
   } else if (got == 0) {
     result.status = IoStatus::end;
   } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -51,19 +52,21 @@ IoResult PipeStream::write_failed() noexcept {
 
 IoResult PipeStream::try_write(std::span<const iovec> pieces, More) noexcept {
   if (!to_) return {.status = IoStatus::error, .os_error = EPIPE};
-  if (!writable_) return {.status = IoStatus::want_write};
+  if (!may_write()) return {.status = IoStatus::want_write};
   const ssize_t sent = ::writev(to_.get(), pieces.data(), static_cast<int>(pieces.size()));
   if (sent < 0) return write_failed();
   // A pipe that took a part may have room for more: only a try that fails says that the next edge will come.
+  note_moved(static_cast<std::size_t>(sent));
   return {.bytes = static_cast<std::size_t>(sent)};
 }
 
 IoResult PipeStream::try_send_file(int file, std::uint64_t offset, std::size_t count) noexcept {
   if (!to_) return {.status = IoStatus::error, .os_error = EPIPE};
-  if (!writable_) return {.status = IoStatus::want_write};
+  if (!may_write()) return {.status = IoStatus::want_write};
   auto at = static_cast<off_t>(offset);
   const ssize_t sent = ::sendfile(to_.get(), file, &at, count);
   if (sent < 0) return write_failed();
+  note_moved(static_cast<std::size_t>(sent));
   return {.bytes = static_cast<std::size_t>(sent)};
 }
 

@@ -28,6 +28,7 @@ std::string_view word_for(Adapter adapter) {
     case Adapter::fastcgi: return "FastCGI";
     case Adapter::scgi: return "SCGI";
     case Adapter::uwsgi: return "uwsgi";
+    case Adapter::cgi: return "CGI";
   }
   return "";
 }
@@ -39,6 +40,7 @@ Symptom symptom_of(Adapter spoken) {
     case Adapter::fastcgi: return Symptom::speaks_fastcgi;
     case Adapter::scgi: return Symptom::speaks_scgi;
     case Adapter::uwsgi: return Symptom::speaks_uwsgi;
+    case Adapter::cgi: break;  // a script has no port
   }
   return Symptom::garbled;
 }
@@ -166,6 +168,7 @@ net::Task<void> Examination::examine_adapter(net::Fiber& fiber, Answer answer) {
     case Adapter::ajp: co_await examine_ajp(fiber, std::move(answer)); break;
     case Adapter::scgi:
     case Adapter::uwsgi: co_await examine_block(fiber, std::move(answer)); break;
+    case Adapter::cgi: break;  // not a server
   }
 }
 
