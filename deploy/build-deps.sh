@@ -3,7 +3,7 @@
 BUILD_PACKAGES=(
   g++ cmake ninja-build pkg-config libboost1.81-dev libyaml-cpp-dev libfmt-dev libspdlog-dev
   prometheus-cpp-dev nlohmann-json3-dev libcli11-dev libre2-dev libc-ares-dev libgtest-dev libgmock-dev
-  zlib1g-dev libbrotli-dev libzstd-dev libssl-dev
+  zlib1g-dev libbrotli-dev libzstd-dev libssl-dev libnghttp2-dev
 )
 
 # as_root COMMAND...: runs it as root, through sudo when needed.
