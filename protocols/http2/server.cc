@@ -1,5 +1,6 @@
 #include "protocols/http2/server.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -167,7 +168,7 @@ Server::Sending Server::send() noexcept {
       if (size == 0) break;
       held_ = {reinterpret_cast<const char*>(data), static_cast<std::size_t>(size)};
     }
-    if (!events_->put(held_)) return Sending::full;
+    if (events_->put(held_) != ServerEvents::Put::taken) return Sending::full;
     held_ = {};
   }
   if (pending_ != Fault::none && fault_ == Fault::none) {
@@ -240,6 +241,12 @@ void Server::resume(Stream& stream) noexcept {
 
 void Server::reset(Stream& stream, ErrorCode code) noexcept {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, static_cast<std::uint32_t>(code));
+}
+
+std::size_t Server::window(const Stream& stream) const noexcept {
+  const std::int32_t of_stream = nghttp2_session_get_stream_remote_window_size(session_, stream.id_);
+  const std::int32_t of_all = nghttp2_session_get_remote_window_size(session_);
+  return static_cast<std::size_t>(std::max(0, std::min(of_stream, of_all)));
 }
 
 void Server::consumed_stream(Stream& stream, std::size_t bytes_used) noexcept {

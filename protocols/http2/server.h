@@ -77,9 +77,11 @@ class ServerEvents {
   // Sending. What the stream has for a DATA frame of at most `most` bytes: nothing defers it until resume().
   virtual Ready ready(Stream& stream, std::size_t most) noexcept = 0;
   // Takes a whole frame, or refuses it for want of room: it comes again with the next send(). `frame` is valid during
-  // the call, the second form is followed by `bytes` of what the stream has.
-  virtual bool put(std::string_view frame) noexcept = 0;
-  virtual bool put_data(std::string_view header, Stream& stream, std::size_t bytes) noexcept = 0;
+  // the call, the second form is followed by `bytes` of what the stream has; `gone` when it has them no longer, which
+  // resets the stream.
+  enum class Put : std::uint8_t { taken, full, gone };
+  virtual Put put(std::string_view frame) noexcept = 0;
+  virtual Put put_data(std::string_view header, Stream& stream, std::size_t bytes) noexcept = 0;
   // A head, trailers or DATA of `bytes` with its frame header went into put(); `last` says whether with END_STREAM.
   virtual void on_sent(Stream& stream, std::size_t bytes, BodyFollows follows) noexcept = 0;
   // Its head or trailers could not be sent.
@@ -128,6 +130,8 @@ class Server {
   // ready() has something again.
   void resume(Stream& stream) noexcept;
   void reset(Stream& stream, ErrorCode code) noexcept;
+  // Bytes of body that the client would take of this stream now.
+  std::size_t window(const Stream& stream) const noexcept;
   // Bytes of on_data() were used, for the stream's window and for the connection's.
   void consumed_stream(Stream& stream, std::size_t bytes) noexcept;
   void consumed_connection(std::size_t bytes) noexcept;

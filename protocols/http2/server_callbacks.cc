@@ -54,6 +54,12 @@ int Server::Callbacks::on_header(nghttp2_session* session, const nghttp2_frame* 
   return 0;
 }
 
+// The library would leave such a field out and serve the rest; RFC 9113 8.2.1 says that the request is malformed.
+int Server::Callbacks::on_invalid_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t*, std::size_t,
+                                         const std::uint8_t*, std::size_t, std::uint8_t, void*) noexcept {
+  return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+}
+
 int Server::Callbacks::on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user) noexcept {
   Server& self = of(user);
   if (frame->hd.type == NGHTTP2_PING) {
@@ -121,8 +127,12 @@ int Server::Callbacks::send_data(nghttp2_session* session, nghttp2_frame* frame,
                                  std::size_t length, nghttp2_data_source*, void* user) noexcept {
   Stream* stream = stream_of(session, frame->hd.stream_id);
   if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-  const bool taken = of(user).events_->put_data(text(header, kFrameHeader), *stream, length);
-  return taken ? 0 : NGHTTP2_ERR_WOULDBLOCK;
+  switch (of(user).events_->put_data(text(header, kFrameHeader), *stream, length)) {
+    case ServerEvents::Put::taken: return 0;
+    case ServerEvents::Put::full: return NGHTTP2_ERR_WOULDBLOCK;
+    case ServerEvents::Put::gone: break;
+  }
+  return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
 ssize_t Server::Callbacks::read(nghttp2_session* session, std::int32_t id, std::uint8_t*, std::size_t length,
@@ -140,6 +150,7 @@ ssize_t Server::Callbacks::read(nghttp2_session* session, std::int32_t id, std::
 void Server::Callbacks::install(nghttp2_session_callbacks* callbacks) noexcept {
   nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, &on_begin_headers);
   nghttp2_session_callbacks_set_on_header_callback(callbacks, &on_header);
+  nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks, &on_invalid_header);
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, &on_frame);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, &on_data);
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &on_close);

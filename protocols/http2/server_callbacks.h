@@ -18,6 +18,9 @@ struct Server::Callbacks {
   static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t* name,
                        std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t flags,
                        void* user) noexcept;
+  static int on_invalid_header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t* name,
+                               std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
+                               std::uint8_t flags, void* user) noexcept;
   static int on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user) noexcept;
   static int on_data(nghttp2_session* session, std::uint8_t flags, std::int32_t id, const std::uint8_t* data,
                      std::size_t size, void* user) noexcept;

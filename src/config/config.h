@@ -31,7 +31,7 @@ struct Place {
 };
 
 // What the gateway speaks on TLS connections, in order of preference; ALPN offers no more.
-inline constexpr std::string_view kAlpnProtocols[] = {"http/1.1"};
+inline constexpr std::string_view kAlpnProtocols[] = {"h2", "http/1.1"};
 
 enum class TlsVersion : std::uint8_t { tls12, tls13 };
 
@@ -77,6 +77,7 @@ struct Listener {
   enum class HalfClose : std::uint8_t { refuse, allow } half_close = HalfClose::refuse;
   ListenerTls tls{};
   std::uint16_t redirect_port = 0;  // every request is sent to https at this port; 0: none is
+  bool http2 = true;                // whether clients may speak HTTP/2
   Place place;
 };
 
@@ -338,6 +339,8 @@ struct Config {
   struct Limits : wire::HeadLimits {
     std::uint64_t body = 1ULL << 30;
     int connections = 50000;
+    int streams = 128;                         // requests at once on one HTTP/2 connection
+    std::uint64_t stream_buffer = 256 * 1024;  // bytes of a request body on HTTP/2 that wait to be used
   } limits;
   struct StaticCache {
     std::uint64_t memory = 256ULL << 20;

@@ -19,6 +19,12 @@ void name_routes(Config& config) {
   }
 }
 
+void settle_alpn(Config& config) {
+  for (auto& listener : config.listeners) {
+    if (!listener.http2) std::erase(listener.tls.alpn, "h2");
+  }
+}
+
 }  // namespace
 
 Loaded load_file(const std::string& file) {
@@ -42,6 +48,7 @@ Loaded load_text(const std::string& file, std::string_view text) {
       problems.error(place_of(exception.mark), "the YAML library gave up here");
     }
     name_routes(loaded.config);
+    settle_alpn(loaded.config);
     check_listeners(loaded.config, reader.places(), problems);
     check_tls_keys(loaded.config, reader.places(), problems);
     check_backends(loaded.config, reader.places(), problems);

@@ -30,14 +30,6 @@ util::Result<void> check_marks(const message::PathMarks& marks, const routing::R
   return {};
 }
 
-// The request came over a connection whose certificate is not good for its host, while another certificate is: a client
-// that shares connections took the wrong one (RFC 9110 7.4).
-bool is_misdirected(const http::Exchange& exchange) {
-  const net::TlsFacts* tls = exchange.connection->tls.get();
-  if (tls == nullptr || exchange.request.host.empty() || exchange.request.host == tls->server_name) return false;
-  return !tls->server->covers(tls->site, exchange.request.host);
-}
-
 bool belongs_on_https(const http::Exchange& exchange) {
   static constexpr std::string_view kChallenges = "/.well-known/acme-challenge/";  // RFC 8555 8.3: asked for over http
   return exchange.connection->https_port != 0 && exchange.client.scheme != "https" && !exchange.request.host.empty() &&
@@ -66,6 +58,11 @@ std::uint64_t microseconds(const observe::Ledger& ledger, Phase phase) {
   return util::cycles_to_ns(ledger.spent(phase)) / 1000;
 }
 
+std::string_view version_text(message::Version version) {
+  if (version == message::kHttp10) return "HTTP/1.0";
+  return version == message::kHttp2 ? "HTTP/2.0" : "HTTP/1.1";
+}
+
 void write_log(SessionHost& host, const http::Exchange& exchange, std::uint64_t total_ns) {
   const http::Outcome& outcome = exchange.outcome;
   const observe::Ledger& ledger = exchange.ledger;
@@ -78,7 +75,7 @@ void write_log(SessionHost& host, const http::Exchange& exchange, std::uint64_t 
   record.method = exchange.request.method_text;
   record.host = exchange.request.authority;
   record.target = exchange.request.target_text;
-  record.version = exchange.request.version == message::kHttp10 ? "HTTP/1.0" : "HTTP/1.1";
+  record.version = version_text(exchange.request.version);
   record.status = static_cast<std::uint16_t>(outcome.status);
   record.bytes_in = outcome.bytes_in;
   record.bytes_out = outcome.bytes_out;
@@ -101,12 +98,20 @@ void write_log(SessionHost& host, const http::Exchange& exchange, std::uint64_t 
   host.access_log()->write(record);
 }
 
+// RFC 9110 7.4: a client that uses one connection for several hosts is told where it must not.
+bool is_misdirected(const http::Exchange& exchange) {
+  const auto& tls = exchange.connection->tls;
+  const std::string_view host = exchange.request.host;
+  return tls && !host.empty() && host != tls->server_name && !tls->server->covers(tls->site, host);
+}
+
 }  // namespace
 
 util::Result<void> find_route(http::Exchange& exchange, Routed& routed) {
   const message::RequestHead& request = exchange.request;
+  if (is_misdirected(exchange)) return util::fail(ErrorKind::misdirected, Source::client, "host");
   if (request.target.form == TargetForm::asterisk || request.target.form == TargetForm::authority) return {};
-  if (belongs_on_https(exchange) || is_misdirected(exchange)) return {};
+  if (belongs_on_https(exchange)) return {};
   const routing::Site& site = *routed.site;
   const auto slashes = site.config.merge_slashes ? message::Slashes::merge : message::Slashes::keep;
   const auto path = message::canonical_path(request.target.raw_path, slashes, exchange.arena);
@@ -141,7 +146,6 @@ http::Response answer_without_route(http::Exchange& exchange) {
     return error_response(exchange, util::Error{.kind = ErrorKind::unsupported, .detail = "CONNECT is not served"});
   }
   if (belongs_on_https(exchange)) return send_to_https(exchange);
-  if (is_misdirected(exchange)) return http::make_error_response(exchange, 421, {});
   return http::make_error_response(exchange, 404, {});
 }
 
@@ -219,6 +223,8 @@ void report(SessionHost& host, http::Exchange& exchange, const Routed& routed) {
                          .backend = route.backend_id,
                          .method = exchange.request.method,
                          .code = static_cast<std::uint16_t>(outcome.status)});
+  const message::Version version = exchange.request.version;
+  metrics.add(series.protocols[version == message::kHttp2 ? 2 : version == message::kHttp10 ? 0 : 1]);
   metrics.add(series.request_bytes, outcome.bytes_in);
   metrics.add(series.response_bytes, outcome.bytes_out);
   metrics.observe(route.duration, total_ns);

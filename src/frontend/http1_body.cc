@@ -8,10 +8,6 @@ using http::BodyBatch;
 using util::ErrorKind;
 using util::Source;
 
-namespace {
-constexpr std::uint64_t kRateGraceMs = 5000;
-}
-
 void Http1Body::start(Http1Input& input, http::Exchange& exchange, const wire::HeadLimits& limits) noexcept {
   input_ = &input;
   exchange_ = &exchange;
@@ -72,23 +68,12 @@ net::Task<util::Result<void>> Http1Body::pull(BodyBatch& batch, std::size_t budg
 net::Task<util::Result<void>> Http1Body::wait_for_more() {
   net::Reactor& reactor = exchange_->reactor();
   input_->relax();
-  std::uint64_t patience = rules_.idle_ms;
-  bool by_rate = false;
-  if (rules_.min_rate != 0) {
-    const std::uint64_t allowed = kRateGraceMs + bytes_ * 1000 / rules_.min_rate;
-    const std::uint64_t left = allowed > waited_ms_ ? allowed - waited_ms_ : 1;
-    if (patience == 0 || left < patience) {
-      patience = left;
-      by_rate = true;
-    }
-  }
+  const BodyPatience patience = body_patience(rules_, bytes_, waited_ms_);
   const std::uint64_t before = reactor.now_ms();
-  const auto waited = co_await input_->stream().readable(reactor.after(patience), observe::Phase::client);
+  const auto waited = co_await input_->stream().readable(reactor.after(patience.ms), observe::Phase::client);
   waited_ms_ += reactor.now_ms() - before;
   if (waited == net::WaitResult::ready) co_return util::Result<void>{};
-  if (waited == net::WaitResult::timeout && by_rate)
-    co_return util::fail(ErrorKind::too_slow, Source::client, "min_rate");
-  co_return util::Failure(net::wait_error(waited, Source::client, "body_idle"));
+  co_return util::Failure(body_wait_error(waited, patience));
 }
 
 net::Task<util::Result<void>> Http1Body::send_continue() {

@@ -7,16 +7,11 @@
 #include <utility>
 
 #include "protocols/http1/decoder.h"
+#include "src/frontend/body_rules.h"
 #include "src/frontend/http1_input.h"
 #include "src/http/exchange.h"
 
 namespace pontage::frontend {
-
-struct BodyRules {
-  std::uint64_t limit = 0;     // bytes
-  std::uint64_t idle_ms = 0;   // 0: no deadline
-  std::uint64_t min_rate = 0;  // bytes a second after a grace of 5 s; 0: off
-};
 
 class Http1Body final : public http::BodySource {
  public:

@@ -33,6 +33,14 @@ class Http1Input {
     if (got.status == net::IoStatus::done) end_ = got.bytes;
     return got;
   }
+  // One try to read more behind what is there; `want_read` when the chunk is full.
+  net::IoResult add() noexcept {
+    if (empty()) return fill();
+    if (end_ == net::ChunkPool::kChunk) return {.status = net::IoStatus::want_read};
+    const net::IoResult got = stream_->try_read(chunk_.span().subspan(end_));
+    if (got.status == net::IoStatus::done) end_ += got.bytes;
+    return got;
+  }
   net::ByteStream& stream() const noexcept { return *stream_; }
 
  private:

@@ -1,7 +1,10 @@
 #include "src/frontend/http1_session.h"
 
+#include <algorithm>
+
 #include "protocols/http1/encoder.h"
 #include "src/frontend/http1_output.h"
+#include "src/frontend/make_session.h"
 #include "src/http/error_page.h"
 #include "src/http/spool.h"
 
@@ -17,16 +20,24 @@ namespace {
 constexpr std::uint64_t kLingerMs = 5000;
 constexpr std::size_t kSpareWork = 256;
 
+// Three words without a slash name no version of HTTP/1: a preface that is wrong (RFC 9113 3.4), of a client that reads
+// no answer of HTTP/1.
+bool is_wrong_preface(std::string_view input) noexcept {
+  const std::string_view line = input.substr(0, input.find('\n'));
+  return line.size() < input.size() && line.find('/') == std::string_view::npos &&
+         std::count(line.begin(), line.end(), ' ') >= 2;
+}
+
 }  // namespace
 
 Http1Session::Http1Session(SessionHost& host, std::unique_ptr<net::ByteStream> stream, http::ConnectionInfo connection,
-                           config::Listener::HalfClose half_close)
+                           SessionRules rules)
     : host_(&host),
       stream_(std::move(stream)),
       connection_(std::move(connection)),
       fiber_(host.reactor()),
       input_(*stream_),
-      half_close_(half_close) {}
+      rules_(rules) {}
 
 Http1Session::~Http1Session() = default;
 
@@ -37,7 +48,14 @@ void Http1Session::start() {
 void Http1Session::on_done(void* self) noexcept {
   auto* session = static_cast<Http1Session*>(self);
   session->end_work();
-  session->host_->remove(*session);
+  SessionHost& host = *session->host_;
+  if (session->handed_over_) {
+    http::ConnectionInfo connection = session->connection_;
+    connection.protocol = kHttp2Name;
+    host.begin(make_session(host, std::move(session->stream_), std::move(connection), session->rules_,
+                            session->input_.view()));
+  }
+  host.remove(*session);
 }
 
 void Http1Session::drain() noexcept {
@@ -48,14 +66,14 @@ void Http1Session::cancel() noexcept {
   fiber_.cancel();
 }
 
-std::uint64_t Http1Session::generation() const noexcept {
-  return work_ && work_->routed.site ? work_->routed.site->generation : 0;
+void Http1Session::cancel_older_than(std::uint64_t oldest) noexcept {
+  if (work_ && work_->routed.site && work_->routed.site->generation < oldest) cancel();
 }
 
 // The client left while its exchange was under way: nobody waits for the rest.
 void Http1Session::on_hangup(void* self) noexcept {
   auto* session = static_cast<Http1Session*>(self);
-  if (session->half_close_ == config::Listener::HalfClose::allow && !session->stream_->peer_reset()) return;
+  if (session->rules_.half_close == config::Listener::HalfClose::allow && !session->stream_->peer_reset()) return;
   session->fiber_.cancel();
 }
 
@@ -106,9 +124,33 @@ net::Task<void> Http1Session::run() {
       const auto waited = co_await stream_->readable(host_->reactor().after(patience), observe::Phase::client);
       if (waited != WaitResult::ready) break;
     }
+    if (!served_ && rules_.http2 == Http2::on && !connection_.tls) {
+      const Next opening = co_await detect();
+      if (opening != Next::request) {
+        handed_over_ = opening == Next::http2;
+        co_return;
+      }
+    }
     next = co_await serve_one();
   }
   if (next == Next::linger) co_await linger();
+}
+
+// Whether the connection begins with HTTP/2's preface (RFC 9113 3.3): what begins otherwise is HTTP/1.
+net::Task<Http1Session::Next> Http1Session::detect() {
+  static constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  const net::Deadline deadline = host_->reactor().after(ms(host_->site()->config.client.head));
+  for (;;) {
+    const net::IoResult got = input_.add();
+    const std::string_view begin = input_.view().substr(0, kPreface.size());
+    if (is_wrong_preface(input_.view())) co_return Next::http2;  // which says what is wrong
+    if (!kPreface.starts_with(begin) || begin.empty()) co_return Next::request;
+    if (begin.size() == kPreface.size()) co_return Next::http2;
+    if (got.status == net::IoStatus::done) continue;
+    if (got.status != net::IoStatus::want_read) co_return Next::request;  // HTTP/1 says what is wrong
+    const auto waited = co_await stream_->readable(deadline, observe::Phase::client);
+    if (waited != WaitResult::ready) co_return Next::close;
+  }
 }
 
 net::Task<Http1Session::Next> Http1Session::serve_one() {

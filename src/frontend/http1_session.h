@@ -15,21 +15,23 @@ namespace pontage::frontend {
 class Http1Session final : public Session, private http::InterimSink {
  public:
   Http1Session(SessionHost& host, std::unique_ptr<net::ByteStream> stream, http::ConnectionInfo connection,
-               config::Listener::HalfClose half_close);
+               SessionRules rules);
   ~Http1Session() override;
 
+  // A client that begins with HTTP/2's preface gets an Http2Session instead, which takes the connection over.
   void start() override;
 
   void drain() noexcept override;
   void cancel() noexcept override;
-  std::uint64_t generation() const noexcept override;
+  void cancel_older_than(std::uint64_t oldest) noexcept override;
   const http::ConnectionInfo& connection() const noexcept override { return connection_; }
 
  private:
-  enum class Next : std::uint8_t { request, close, linger };
+  enum class Next : std::uint8_t { request, close, linger, http2 };
   enum class Head : std::uint8_t { complete, none_yet, ended };
 
   net::Task<void> run();
+  net::Task<Next> detect();
   net::Task<Next> serve_one();
   net::Task<util::Result<Head>> read_head();
   net::Task<util::Result<Head>> await_head();
@@ -51,8 +53,9 @@ class Http1Session final : public Session, private http::InterimSink {
   net::Fiber fiber_;
   Http1Input input_;
   std::unique_ptr<Http1Work> work_;
-  config::Listener::HalfClose half_close_;
-  bool served_ = false;  // a request was read: from now on the keep-alive deadline counts
+  SessionRules rules_;
+  bool handed_over_ = false;  // to an Http2Session
+  bool served_ = false;       // a request was read: from now on the keep-alive deadline counts
 };
 
 }  // namespace pontage::frontend

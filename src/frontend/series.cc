@@ -13,6 +13,10 @@ SessionSeries::SessionSeries(observe::Metrics& metrics)
       cache_hit(metrics.counter(Family::cache_requests_total, "hit")),
       cache_miss(metrics.counter(Family::cache_requests_total, "miss")),
       cache_uncached(metrics.counter(Family::cache_requests_total, "uncached")),
+      h2_streams(metrics.gauge(Family::h2_streams)),
+      protocols{metrics.counter(Family::protocol_requests_total, "http/1.0"),
+                metrics.counter(Family::protocol_requests_total, kHttp1Name),
+                metrics.counter(Family::protocol_requests_total, kHttp2Name)},
       limit_body(metrics.counter(Family::limit_hits_total, "body")),
       limit_rate(metrics.counter(Family::limit_hits_total, "min_rate")),
       limit_connections(metrics.counter(Family::limit_hits_total, "connections")),
@@ -27,6 +31,10 @@ SessionSeries::SessionSeries(observe::Metrics& metrics)
                                                         "aborted", "timeout", "plain_http"};
   for (std::size_t i = 0; i < handshakes.size(); ++i) {
     handshakes[i] = metrics.counter(Family::tls_handshakes_total, kHandshakes[i]);
+  }
+  for (std::size_t i = 0; i < floods.size(); ++i) {
+    const auto fault = static_cast<http2::Fault>(i);
+    if (http2::is_flood(fault)) floods[i] = metrics.counter(Family::limit_hits_total, http2::to_string(fault));
   }
   for (std::size_t i = 0; i < decode_limits.size(); ++i) {
     const auto error = static_cast<wire::DecodeError>(i);

@@ -3,12 +3,13 @@
 #include "protocols/message/http_date.h"
 #include "protocols/wire/sink.h"
 #include "src/frontend/http1_work.h"
+#include "src/frontend/http2_stream.h"
 
 namespace pontage::frontend {
 
 SessionHost::SessionHost(net::Reactor& reactor, observe::WorkerMetrics& metrics, const SessionSeries& series,
-                         observe::AccessRing* log)
-    : reactor_(&reactor), metrics_(&metrics), series_(&series), log_(log) {}
+                         observe::AccessRing* log, net::BlockingPool* disk)
+    : reactor_(&reactor), metrics_(&metrics), series_(&series), log_(log), disk_(disk) {}
 
 SessionHost::~SessionHost() = default;
 
@@ -17,6 +18,7 @@ void SessionHost::set_site(std::shared_ptr<const routing::Site> site) {
   auto holder = std::make_shared<std::shared_ptr<const routing::Site>>(std::move(site));
   const routing::Site* raw = holder->get();
   site_ = std::shared_ptr<const routing::Site>(std::move(holder), raw);
+  sessions_.for_each([](Session& session) { session.on_new_site(); });
 }
 
 void SessionHost::begin(std::unique_ptr<Session> session) {
@@ -53,9 +55,7 @@ void SessionHost::cancel_all() noexcept {
 }
 
 void SessionHost::cancel_older_than(std::uint64_t oldest) noexcept {
-  sessions_.for_each([oldest](Session& session) {
-    if (session.generation() != 0 && session.generation() < oldest) session.cancel();
-  });
+  sessions_.for_each([oldest](Session& session) { session.cancel_older_than(oldest); });
 }
 
 std::string_view SessionHost::date_lines() noexcept {

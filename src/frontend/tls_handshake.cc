@@ -30,12 +30,12 @@ std::string_view agreed(std::string_view alpn) {
 }  // namespace
 
 TlsHandshake::TlsHandshake(SessionHost& host, std::unique_ptr<net::TlsStream> stream, http::ConnectionInfo connection,
-                           config::Listener::HalfClose half_close, std::uint64_t patience_ms)
+                           SessionRules rules, std::uint64_t patience_ms)
     : host_(&host),
       stream_(std::move(stream)),
       connection_(std::move(connection)),
       fiber_(host.reactor()),
-      half_close_(half_close),
+      rules_(rules),
       patience_ms_(patience_ms) {
   connection_.protocol = kHandshakeProtocol;
 }
@@ -69,7 +69,7 @@ net::Task<void> TlsHandshake::run() {
   http::ConnectionInfo connection = connection_;
   connection.tls = stream_->facts();
   connection.protocol = agreed(stream_->protocol());
-  next_ = make_session(*host_, std::move(stream_), std::move(connection), half_close_);
+  next_ = make_session(*host_, std::move(stream_), std::move(connection), rules_);
 }
 
 void TlsHandshake::count(Handshake result) noexcept {

@@ -15,13 +15,13 @@ inline constexpr std::string_view kHandshakeProtocol = "tls";
 class TlsHandshake final : public Session {
  public:
   TlsHandshake(SessionHost& host, std::unique_ptr<net::TlsStream> stream, http::ConnectionInfo connection,
-               config::Listener::HalfClose half_close, std::uint64_t patience_ms);
+               SessionRules rules, std::uint64_t patience_ms);
   ~TlsHandshake() override;
 
   void start() override;
   void drain() noexcept override { fiber_.cancel(); }
   void cancel() noexcept override { fiber_.cancel(); }
-  std::uint64_t generation() const noexcept override { return 0; }
+  void cancel_older_than(std::uint64_t) noexcept override {}
   const http::ConnectionInfo& connection() const noexcept override { return connection_; }
 
  private:
@@ -35,7 +35,7 @@ class TlsHandshake final : public Session {
   std::unique_ptr<net::TlsStream> stream_;
   http::ConnectionInfo connection_;
   net::Fiber fiber_;
-  config::Listener::HalfClose half_close_;
+  SessionRules rules_;
   std::uint64_t patience_ms_;
   std::unique_ptr<Session> next_;
 };

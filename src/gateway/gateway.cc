@@ -91,7 +91,8 @@ bool Gateway::start(std::string& error) {
   const unsigned count = config_.workers > 0 ? static_cast<unsigned>(config_.workers) : default_workers();
   std::vector<net::Reactor*> reactors;
   for (unsigned id = 0; id < count; ++id) {
-    workers_.push_back(std::make_unique<Worker>(id, metrics_, session_series_, access_log_.add_ring(), connections_));
+    workers_.push_back(
+        std::make_unique<Worker>(id, metrics_, session_series_, access_log_.add_ring(), connections_, blocking_));
     reactors.push_back(&workers_.back()->reactor());
   }
   registry_ = std::make_unique<upstream::Registry>(std::move(reactors), metrics_, resolver_);

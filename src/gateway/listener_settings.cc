@@ -2,6 +2,14 @@
 
 namespace pontage::gateway {
 
+namespace {
+
+frontend::SessionRules rules_of(const config::Listener& listener) noexcept {
+  return {.half_close = listener.half_close, .http2 = listener.http2 ? frontend::Http2::on : frontend::Http2::off};
+}
+
+}  // namespace
+
 std::shared_ptr<net::TicketKeys> ListenerBook::keys_for(const config::Listener& listener) {
   Tickets& kept = tickets_[listener.bind];
   const auto lifetime = listener.tls.session_timeout;
@@ -14,11 +22,9 @@ std::shared_ptr<net::TicketKeys> ListenerBook::keys_for(const config::Listener& 
 wire::Expected<SettingsByBind, config::Problem> ListenerBook::make(const config::Config& config) {
   SettingsByBind all;
   for (const auto& listener : config.listeners) {
-    auto settings =
-        std::make_shared<ListenerSettings>(ListenerSettings{.name = listener.name,
-                                                            .metric_id = metrics_->intern_listener(listener.name),
-                                                            .half_close = listener.half_close,
-                                                            .redirect_port = listener.redirect_port});
+    auto settings = std::make_shared<ListenerSettings>(ListenerSettings{
+        .name = listener.name, .metric_id = metrics_->intern_listener(listener.name), .rules = rules_of(listener),
+        .redirect_port = listener.redirect_port});
     if (listener.tls.enabled()) {
       auto tls = net::TlsServer::make(listener.tls, listener.bind, keys_for(listener));
       if (!tls) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/config/load.h"
+#include "src/frontend/session_host.h"
 #include "src/net/tls_server.h"
 #include "src/observe/metrics.h"
 
@@ -17,7 +18,7 @@ namespace pontage::gateway {
 struct ListenerSettings {
   std::string name;
   std::uint16_t metric_id = 0;
-  config::Listener::HalfClose half_close = config::Listener::HalfClose::refuse;
+  frontend::SessionRules rules{};
   std::shared_ptr<const net::TlsServer> tls{};  // nullptr: in the clear
   std::uint16_t redirect_port = 0;
 };

@@ -10,9 +10,9 @@
 namespace pontage::gateway {
 
 Worker::Worker(unsigned id, observe::Metrics& metrics, const frontend::SessionSeries& series, observe::AccessRing& log,
-               ConnectionCount& count)
+               ConnectionCount& count, net::BlockingPool& disk)
     : reactor_(id),
-      host_(reactor_, metrics.add_worker(), series, &log),
+      host_(reactor_, metrics.add_worker(), series, &log, &disk),
       metrics_(&metrics),
       count_(&count),
       loop_lag_(metrics.histogram(observe::Family::loop_lag_seconds)) {
@@ -145,12 +145,12 @@ void Worker::accept(const ListenerSettings& settings, util::UniqueFd fd, const n
   if (settings.tls) {
     const auto patience = config::ms(settings.tls->config().handshake);
     auto stream = std::make_unique<net::TlsStream>(reactor_, std::move(fd), settings.tls);
-    host_.begin(std::make_unique<frontend::TlsHandshake>(host_, std::move(stream), std::move(info), settings.half_close,
-                                                         patience));
+    host_.begin(
+        std::make_unique<frontend::TlsHandshake>(host_, std::move(stream), std::move(info), settings.rules, patience));
     return;
   }
   auto stream = std::make_unique<net::SocketStream>(reactor_, std::move(fd));
-  host_.begin(frontend::make_session(host_, std::move(stream), std::move(info), settings.half_close));
+  host_.begin(frontend::make_session(host_, std::move(stream), std::move(info), settings.rules));
 }
 
 }  // namespace pontage::gateway

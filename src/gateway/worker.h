@@ -25,7 +25,7 @@ struct ConnectionCount {
 class Worker {
  public:
   Worker(unsigned id, observe::Metrics& metrics, const frontend::SessionSeries& series, observe::AccessRing& log,
-         ConnectionCount& count);
+         ConnectionCount& count, net::BlockingPool& disk);
   ~Worker();
 
   net::Reactor& reactor() noexcept { return reactor_; }

@@ -47,6 +47,7 @@ int status_of(const util::Error& error) noexcept {
       return error.source == Source::server ? 502 : 431;
     case ErrorKind::too_large: return 413;
     case ErrorKind::length_required: return 411;
+    case ErrorKind::misdirected: return 421;
     case ErrorKind::queue_full:
     case ErrorKind::queue_timeout:
     case ErrorKind::no_server:
@@ -71,7 +72,8 @@ std::string_view end_reason(const util::Error& error) noexcept {
     case ErrorKind::protocol: return client ? "CR" : "SP";
     case ErrorKind::limit: return client ? "CL" : server ? "SL" : "GL";
     case ErrorKind::too_large: return "CL";
-    case ErrorKind::length_required: return "CR";
+    case ErrorKind::length_required:
+    case ErrorKind::misdirected: return "CR";
     case ErrorKind::queue_full:
     case ErrorKind::queue_timeout: return "GQ";
     case ErrorKind::no_server: return "GN";

@@ -135,6 +135,11 @@ std::string_view make_forwarded(Exchange& exchange) {
       {"for=", v6 ? "\"[" : "", client.ip, v6 ? "]\"" : "", ";host=\"", client.host, "\";proto=", client.scheme});
 }
 
+std::string_view via_here(message::Version version) noexcept {
+  if (version == message::kHttp10) return "1.0 pontage";
+  return version == message::kHttp2 ? "2.0 pontage" : "1.1 pontage";
+}
+
 // The value of a field that must be there once; twice says nothing.
 std::string_view only_value(const message::HeaderList& headers, HeaderId id) noexcept {
   return headers.count(id) == 1 ? headers.value(id) : std::string_view{};
@@ -197,7 +202,7 @@ void make_forward_headers(Exchange& exchange, const ForwardingPolicy& policy) {
   if (!client.host.empty()) ours.add(HeaderId::x_forwarded_host, client.host);
   ours.add(HeaderId::x_forwarded_port, decimal(arena, client.port));
   if (policy.rfc7239) ours.add(HeaderId::forwarded, make_forwarded(exchange));
-  const std::string_view here = exchange.request.version == message::kHttp10 ? "1.0 pontage" : "1.1 pontage";
+  const std::string_view here = via_here(exchange.request.version);
   ours.add(HeaderId::via, via.empty() ? here : arena.join({via, ", ", here}));
   if (const auto& tls = exchange.connection->tls; tls && !tls->client_cert_field.empty()) {
     ours.add(tls->xfcc ? HeaderId::x_forwarded_client_cert : HeaderId::client_cert, tls->client_cert_field);

@@ -57,6 +57,8 @@ class ByteStream : public EventTarget {
   class Ready;
   Ready readable(Deadline deadline, observe::Phase phase) noexcept;
   Ready writable(Deadline deadline, observe::Phase phase) noexcept;
+  // Whichever comes first, for a fiber that does both.
+  Ready readable_or_writable(Deadline deadline, observe::Phase phase) noexcept;
   // readable() or writable(), as the last try wanted.
   Ready wanted(IoStatus status, Deadline deadline, observe::Phase phase) noexcept;
 
@@ -123,25 +125,40 @@ class ByteStream::Ready : public Wait {
  public:
   Ready(ByteStream& stream, bool& flag, Ready*& slot, Deadline deadline, observe::Phase phase) noexcept
       : Wait(phase, deadline), stream_(&stream), flag_(&flag), slot_(&slot) {}
+  // Both ways.
+  Ready(ByteStream& stream, Deadline deadline, observe::Phase phase) noexcept
+      : Wait(phase, deadline),
+        stream_(&stream),
+        flag_(&stream.readable_),
+        slot_(&stream.reader_),
+        second_flag_(&stream.writable_),
+        second_slot_(&stream.writer_) {}
 
-  bool await_ready() const noexcept { return *flag_ && !stream_->is_share_used(); }
+  bool await_ready() const noexcept { return is_ready() && !stream_->is_share_used(); }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
     if (!suspend(coroutine)) return false;
-    if (*flag_) {
+    if (is_ready()) {
       complete(WaitResult::ready);  // only its share was used up: it goes on in the next turn
-    } else {
-      *slot_ = this;
+      return true;
     }
+    *slot_ = this;
+    if (second_slot_ != nullptr) *second_slot_ = this;
     return true;
   }
   WaitResult await_resume() const noexcept { return result(); }
 
  private:
-  void withdraw() noexcept override { *slot_ = nullptr; }
+  bool is_ready() const noexcept { return *flag_ || (second_flag_ != nullptr && *second_flag_); }
+  void withdraw() noexcept override {
+    *slot_ = nullptr;
+    if (second_slot_ != nullptr) *second_slot_ = nullptr;
+  }
   ByteStream* stream_;
   bool* flag_;
   Ready** slot_;
+  bool* second_flag_ = nullptr;
+  Ready** second_slot_ = nullptr;
 };
 
 inline ByteStream::Ready ByteStream::readable(Deadline deadline, observe::Phase phase) noexcept {
@@ -150,7 +167,9 @@ inline ByteStream::Ready ByteStream::readable(Deadline deadline, observe::Phase 
 inline ByteStream::Ready ByteStream::writable(Deadline deadline, observe::Phase phase) noexcept {
   return Ready(*this, writable_, writer_, deadline, phase);
 }
-
+inline ByteStream::Ready ByteStream::readable_or_writable(Deadline deadline, observe::Phase phase) noexcept {
+  return Ready(*this, deadline, phase);
+}
 inline ByteStream::Ready ByteStream::wanted(IoStatus status, Deadline deadline, observe::Phase phase) noexcept {
   return status == IoStatus::want_write ? writable(deadline, phase) : readable(deadline, phase);
 }

@@ -39,6 +39,8 @@ enum class Family : std::uint8_t {
   backend_processes_total,
   cache_requests_total,
   connections,
+  protocol_requests_total,
+  h2_streams,
   aborts_total,
   limit_hits_total,
   log_dropped_total,

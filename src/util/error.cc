@@ -18,6 +18,7 @@ std::string_view to_string(ErrorKind kind) noexcept {
     case ErrorKind::too_large: return "too_large";
     case ErrorKind::length_required: return "length_required";
     case ErrorKind::too_slow: return "too_slow";
+    case ErrorKind::misdirected: return "misdirected";
     case ErrorKind::unsupported: return "unsupported";
     case ErrorKind::overload: return "overload";
     case ErrorKind::io: return "io";

@@ -27,6 +27,7 @@ enum class ErrorKind : std::uint8_t {
   too_large,        // body over its limit
   length_required,  // a body whose length must be known beforehand
   too_slow,         // body under the minimum rate
+  misdirected,      // for a host that another certificate than the one shown is for
   unsupported,      // legal, but not served: CONNECT, Upgrade over AJP
   overload,         // out of descriptors or memory
   io,               // any other system error

@@ -72,7 +72,7 @@ def schema_keys(schema, prefix=""):
 def test_every_key_of_the_schema_is_in_the_reference_and_no_other():
     keys = set(schema_keys(json.loads(pontage("schema").stdout)))
     groups = {k for k in keys if any(other.startswith(k + ".") for other in keys)}
-    told = set(re.findall(r"^\| `([a-z_.A-Z\[\]]+)` \|", README.split("## Metrics")[0].split("## Configuration")[1], re.M))
+    told = set(re.findall(r"^\| `([a-z0-9_.A-Z\[\]]+)` \|", README.split("## Metrics")[0].split("## Configuration")[1], re.M))
     assert told - keys == set(), "README names keys that do not exist"
     assert keys - groups - told == set(), "README lacks keys"
 

@@ -69,6 +69,14 @@ class Client {
 
   enum class Expect { body, no_body };
   Reply receive(Expect expect = Expect::body);
+  // The next bytes, as they are; fewer at the end of the connection.
+  std::string take(std::size_t count) {
+    while (buffer_.size() < count && more()) {
+    }
+    std::string bytes = buffer_.substr(0, count);
+    buffer_.erase(0, count);
+    return bytes;
+  }
   // Nothing more comes: an orderly end.
   bool ended() { return buffer_.empty() && !more() && !was_reset_; }
   bool was_reset() const { return was_reset_; }
@@ -199,7 +207,7 @@ class Gateway {
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
-  Client connect() { return adopt(net::testing::make_pair()); }
+  Client connect(SessionRules rules = {}) { return adopt(net::testing::make_pair(), rules); }
   Client connect_tcp() { return adopt(net::testing::make_tcp_pair()); }
 
   // Runs `work` on the worker's thread and waits for it: what went on there before has come to rest.
@@ -233,7 +241,7 @@ class Gateway {
   }
 
  private:
-  Client adopt(net::testing::Pair pair) {
+  Client adopt(net::testing::Pair pair, SessionRules rules = {}) {
     const int flags = ::fcntl(pair.far.get(), F_GETFL);
     ::fcntl(pair.far.get(), F_SETFL, flags & ~O_NONBLOCK);
     on_worker([&] {
@@ -242,8 +250,7 @@ class Gateway {
       info.local_ip = "192.0.2.2";
       info.local_port = 80;
       auto stream = std::make_unique<net::SocketStream>(reactor_, std::move(pair.near));
-      host_.begin(std::make_unique<Http1Session>(host_, std::move(stream), std::move(info),
-                                                 config::Listener::HalfClose::refuse));
+      host_.begin(std::make_unique<Http1Session>(host_, std::move(stream), std::move(info), rules));
     });
     return Client(std::move(pair.far));
   }

@@ -87,6 +87,77 @@ TEST(SteadyState, ARequestBodyAllocatesNothing) {
   EXPECT_EQ(allocations_during(gateway, client, kPost, 1000), 0);
 }
 
+std::string frame(std::uint8_t type, std::uint8_t flags, std::uint32_t stream, std::string_view payload) {
+  std::string bytes;
+  for (const int shift : {16, 8, 0}) bytes += static_cast<char>(payload.size() >> shift);
+  bytes += static_cast<char>(type);
+  bytes += static_cast<char>(flags);
+  for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(stream >> shift);
+  return bytes.append(payload);
+}
+
+// Reads frames until the stream has ended; its answer's body.
+std::string read_answer(Client& client, std::uint32_t stream) {
+  std::string body;
+  for (;;) {
+    const std::string head = client.take(9);
+    if (head.size() < 9) return "cut off";
+    const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(head[i])); };
+    const std::string payload = client.take(byte(0) << 16 | byte(1) << 8 | byte(2));
+    if ((byte(5) << 24 | byte(6) << 16 | byte(7) << 8 | byte(8)) != stream) continue;
+    if (byte(3) == 0) body += payload;
+    if (byte(3) <= 1 && (byte(4) & 1) != 0) return body;
+  }
+}
+
+// The same over HTTP/2: `requests` streams, each of these frames (type, flags, payload).
+struct Part {
+  std::uint8_t type, flags;
+  std::string_view payload;
+};
+long allocations_during(Gateway& gateway, Client& client, std::uint32_t& stream, std::initializer_list<Part> parts,
+                        std::string_view expected) {
+  gateway.on_worker([] {
+    allocations = 0;
+    counting = true;
+  });
+  for (int i = 0; i < 1000; ++i, stream += 2) {
+    std::string request;
+    for (const Part& part : parts) request += frame(part.type, part.flags, stream, part.payload);
+    EXPECT_TRUE(client.send(request));
+    EXPECT_EQ(read_answer(client, stream), expected);
+  }
+  long seen = -1;
+  gateway.on_worker([&] {
+    counting = false;
+    seen = allocations;
+  });
+  return seen;
+}
+
+const std::string kPreface = std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + frame(4, 0, 0, "");
+constexpr std::string_view kGetFields("\x82\x86\x84\x41\1a", 6);   // GET http://a/ by HPACK's static table
+constexpr std::string_view kPostFields("\x83\x86\x84\x41\1a", 6);  // POST
+
+TEST(SteadyState, OverHttp2AFixedResponseAllocatesNothing) {
+  Gateway gateway(&testing::hello);
+  Client client = gateway.connect({.half_close = {}, .http2 = Http2::on});
+  ASSERT_TRUE(client.send(kPreface));
+  std::uint32_t stream = 1;
+  allocations_during(gateway, client, stream, {{1, 5, kGetFields}}, "hello\n");
+  EXPECT_EQ(allocations_during(gateway, client, stream, {{1, 5, kGetFields}}, "hello\n"), 0);
+}
+
+TEST(SteadyState, OverHttp2ARequestBodyAllocatesNothing) {
+  Gateway gateway(&testing::echo);
+  Client client = gateway.connect({.half_close = {}, .http2 = Http2::on});
+  ASSERT_TRUE(client.send(kPreface));
+  std::uint32_t stream = 1;
+  const std::initializer_list<Part> post{{1, 4, kPostFields}, {0, 1, "0123456789"}};
+  allocations_during(gateway, client, stream, post, "0123456789");
+  EXPECT_EQ(allocations_during(gateway, client, stream, post, "0123456789"), 0);
+}
+
 Answer waits(http::Exchange& exchange) {
   net::Pause pause(exchange.reactor().after(5));
   co_await pause;

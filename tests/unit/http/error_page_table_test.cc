@@ -21,14 +21,14 @@ struct Row {
 
 TEST(ErrorPageTable, GivesEachFailureItsStatusAndLogReason) {
   const Row rows[] = {
-      {ErrorKind::closed, Source::client, 499, "CD"},      {ErrorKind::closed, Source::server, 502, "SB"},
-      {ErrorKind::timeout, Source::client, 408, "CT"},     {ErrorKind::timeout, Source::server, 504, "ST"},
-      {ErrorKind::too_slow, Source::client, 408, "CT"},    {ErrorKind::refused, Source::server, 502, "SC"},
-      {ErrorKind::unresolved, Source::server, 502, "SN"},  {ErrorKind::protocol, Source::server, 502, "SP"},
-      {ErrorKind::limit, Source::server, 502, "SL"},       {ErrorKind::too_large, Source::client, 413, "CL"},
-      {ErrorKind::queue_full, Source::gateway, 503, "GQ"}, {ErrorKind::queue_timeout, Source::gateway, 503, "GQ"},
-      {ErrorKind::no_server, Source::gateway, 503, "GN"},  {ErrorKind::overload, Source::gateway, 503, "GO"},
-      {ErrorKind::unsupported, Source::gateway, 501, "GU"}};
+      {ErrorKind::closed, Source::client, 499, "CD"},         {ErrorKind::closed, Source::server, 502, "SB"},
+      {ErrorKind::timeout, Source::client, 408, "CT"},        {ErrorKind::timeout, Source::server, 504, "ST"},
+      {ErrorKind::too_slow, Source::client, 408, "CT"},       {ErrorKind::refused, Source::server, 502, "SC"},
+      {ErrorKind::misdirected, Source::client, 421, "CR"},    {ErrorKind::unresolved, Source::server, 502, "SN"},
+      {ErrorKind::protocol, Source::server, 502, "SP"},       {ErrorKind::limit, Source::server, 502, "SL"},
+      {ErrorKind::too_large, Source::client, 413, "CL"},      {ErrorKind::queue_full, Source::gateway, 503, "GQ"},
+      {ErrorKind::queue_timeout, Source::gateway, 503, "GQ"}, {ErrorKind::no_server, Source::gateway, 503, "GN"},
+      {ErrorKind::overload, Source::gateway, 503, "GO"},      {ErrorKind::unsupported, Source::gateway, 501, "GU"}};
   for (const Row& row : rows) {
     const util::Error error{.kind = row.kind, .source = row.source};
     EXPECT_EQ(status_of(error), row.status) << util::to_string(row.kind);

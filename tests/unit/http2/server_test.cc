@@ -21,14 +21,14 @@ class Recorder final : public ServerEvents {
   void on_closed(Stream&, ErrorCode) noexcept override { closed = true; }
   void on_pong() noexcept override {}
   Ready ready(Stream&, std::size_t) noexcept override { return {Ready::End::body, 5}; }
-  bool put(std::string_view frame) noexcept override {
+  Put put(std::string_view frame) noexcept override {
     out += frame;
-    return true;
+    return Put::taken;
   }
-  bool put_data(std::string_view header, Stream&, std::size_t) noexcept override {
+  Put put_data(std::string_view header, Stream&, std::size_t) noexcept override {
     out += header;
     out += "hello";
-    return true;
+    return Put::taken;
   }
   void on_sent(Stream&, std::size_t, BodyFollows) noexcept override {}
   void on_unsendable(Stream&) noexcept override {}
