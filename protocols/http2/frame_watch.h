@@ -30,7 +30,7 @@ class FrameWatch {
   // DATA was sent: the client may answer it by WINDOW_UPDATEs.
   void count_sent(std::size_t bytes) noexcept;
   // A header block has begun and not ended: the client owes its rest.
-  bool in_header_block() const noexcept { return in_block_; }
+  bool in_header_block() const noexcept { return in_block_ || (in_payload_ && is_block_frame()); }
   // The library has no stream of this identifier any more though the client had not ended it: not the client's fault.
   std::uint32_t last_stream() const noexcept { return last_; }
 
@@ -39,6 +39,8 @@ class FrameWatch {
     std::int64_t milli = -1;  // thousandths of a frame; -1: full
     std::uint64_t filled_ms = 0;
   };
+  static constexpr std::uint8_t kHeadersType = 1;
+  static constexpr std::uint8_t kContinuationType = 9;
   static constexpr std::size_t kHeader = 9;
   static constexpr std::size_t kPreface = 24;
   static constexpr std::size_t kRemembered = 512;  // streams whose state is known, the last ones
@@ -47,6 +49,7 @@ class FrameWatch {
               Fault fault) noexcept;
   Fault begin_frame(std::uint64_t now_ms) noexcept;
   Fault begin_headers() noexcept;
+  bool is_block_frame() const noexcept { return type_ == kHeadersType || type_ == kContinuationType; }
   Fault check_live() noexcept;
   void end_stream() noexcept;
   Fault end_payload() noexcept;

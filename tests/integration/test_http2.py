@@ -3,6 +3,7 @@ import json
 import shutil
 import socket
 import subprocess
+import uuid
 
 import pytest
 
@@ -75,6 +76,18 @@ def test_the_server_sees_a_plain_request(connect, adapter):
     fields = {n.lower(): v for n, v in told["headers"]}
     assert fields["x-one"] == "1" and fields["cookie"] == "a=1; b=2" and fields["host"] == "test.example"
     assert "transfer-encoding" not in fields and not any(n.startswith(":") for n in fields)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("fields", [[], [("content-length", "LENGTH")], [("x-content-length", "0"), ("content_length", "0")]], ids=str)
+def test_v5_a_body_is_never_a_request(connect, adapter, fields):
+    key = f"{adapter}-{uuid.uuid4()}"
+    body = f"GET /counter?key={key} HTTP/1.1\r\nHost: a\r\n\r\n".encode() * 3
+    fields = [(n, v.replace("LENGTH", str(len(body)))) for n, v in fields]
+    with connect() as client:
+        for method in ("POST", "GET"):
+            assert client.request(method, f"/{adapter}/echo", fields, body).body == body
+        assert json.loads(client.request(path=f"/{adapter}/counter?key={key}").body)["count"] == 1
 
 
 def test_a_request_to_a_server_is_via_http_2(start):

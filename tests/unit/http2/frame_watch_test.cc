@@ -96,5 +96,17 @@ TEST(FrameWatch, SaysWhichBytesAreGood) {
   EXPECT_EQ(seen.fault, Fault::stream_closed);
 }
 
+TEST(FrameWatch, KnowsThatAHeadIsOwedUntilItsLastByte) {
+  const std::string headers("\0\0\6\1\5\0\0\0\1\x82\x86\x84\x41\1a", 15);
+  FrameWatch watch;
+  watch.watch(preface(), 0);
+  for (std::size_t i = 0; i + 1 < headers.size(); ++i) {
+    watch.watch(std::string_view(headers).substr(i, 1), 0);
+    EXPECT_EQ(watch.in_header_block(), i >= 8) << i;
+  }
+  watch.watch(std::string_view(headers).substr(headers.size() - 1), 0);
+  EXPECT_FALSE(watch.in_header_block());
+}
+
 }  // namespace
 }  // namespace pontage::http2
