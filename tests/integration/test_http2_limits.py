@@ -333,10 +333,6 @@ def test_incremental_streams_take_turns(front):
     assert not is_sequence(order, "a", "b") and not is_sequence(order, "b", "a")
 
 
-def test_streams_that_are_not_incremental_come_whole(front):
-    assert is_sequence(orders(front, "u=3", "u=3"), "a", "b")
-
-
 def test_a_priority_update_counts(front):
     assert is_sequence(orders(front, "u=3", "u=5", update="u=0"), "b", "a")
 

