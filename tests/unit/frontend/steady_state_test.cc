@@ -29,6 +29,10 @@ void* count_and_allocate(std::size_t bytes) {
 [[gnu::noinline]] void* operator new[](std::size_t bytes) {
   return count_and_allocate(bytes);
 }
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  if (counting) ++allocations;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
