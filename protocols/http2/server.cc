@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostAcks = 256;            // of PING and SETTINGS that wait to be sent
 constexpr std::size_t kLargestHead = 160 * 1024;  // of a response
-constexpr std::size_t kOwnFields = 4;             // :status, date, server, content-length
+constexpr std::size_t kOwnFields = 5;             // :status, date, server, content-length, HSTS
 constexpr std::size_t kInPlace = 48;              // fields of a head that needs no memory
 constexpr std::uint8_t kNoCopy = NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE;
 
@@ -197,6 +197,9 @@ bool Server::respond(Stream& stream, const message::ResponseHead& head, const Ow
     block.add_number(":status", static_cast<std::uint64_t>(head.status));
     if (!head.headers.has(HeaderId::date)) block.add("date", own.date);
     if (!head.headers.has(HeaderId::server)) block.add("server", own.server);
+    if (!own.hsts.empty() && !head.headers.has(HeaderId::strict_transport_security)) {
+      block.add("strict-transport-security", own.hsts);
+    }
     block.add_all(head.headers);
     if (head.body.kind == message::BodyKind::exact) block.add_number("content-length", head.body.length);
     nghttp2_data_provider body{};

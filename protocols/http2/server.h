@@ -116,8 +116,10 @@ class Server {
   bool over() const noexcept;
   bool in_header_block() const noexcept { return watch_.in_header_block(); }
 
+  // Sent unless the head has them; valid as long as the server.
   struct OwnFields {
-    std::string_view date, server;  // sent unless the head has them; valid as long as the server
+    std::string_view date, server;
+    std::string_view hsts{};  // Strict-Transport-Security; empty: none
   };
   // Sends a response's head; the texts of `head` must stay valid until on_sent() or on_closed(). With a body, ready()
   // is asked for it. False when there is no memory (also of the arena).

@@ -18,8 +18,8 @@ struct Routed {
 };
 
 // Finds the route. On an error the exchange has no route and gets an error page: 400 for a path that is refused, 404
-// without a match, 413 for a declared body over the limit. Without an error it has none either where none is asked for:
-// a client to be sent to https, or one whose connection belongs to another host's certificate (421).
+// without a match, 413 for a declared body over the limit, 421 where the connection belongs to the certificate of
+// another host. Without an error it has none either for a client that is to be sent to https.
 util::Result<void> find_route(http::Exchange& exchange, Routed& routed);
 
 // Runs the route's handler and applies the response edits. An error has become an error page already; an error that

@@ -109,7 +109,10 @@ void Http2Session::wake() noexcept {
 
 bool Http2Session::respond(Http2Stream& stream, const message::ResponseHead& head, BodyFollows follows) {
   http::Exchange& exchange = stream.exchange();
-  const http2::Server::OwnFields own{.date = exchange.arena.copy(host_->date()), .server = "pontage"};
+  const net::TlsFacts* tls = exchange.connection->tls.get();
+  const http2::Server::OwnFields own{.date = exchange.arena.copy(host_->date()),
+                                     .server = "pontage",
+                                     .hsts = tls != nullptr ? tls->hsts : std::string_view{}};
   const bool good = server_.respond(stream, head, own, follows, exchange.arena);
   wake();
   return good;

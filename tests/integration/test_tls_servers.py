@@ -1,6 +1,8 @@
 """TLS towards servers (`https://`), and what sends browsers to TLS: redirects, HSTS, 421."""
 import json
+import re
 import socket
+import subprocess
 
 import pytest
 
@@ -205,6 +207,10 @@ def test_hsts_is_said_over_tls_alone_and_once(start, authority, pairs, site):
         for path in ("/r", "/3k.bin", "/ten.txt", "/nothing"):
             assert client.request("GET", path, host="a.example").all("strict-transport-security") == ["max-age=31536000"], path
         assert client.request("GET", "/own", host="a.example").all("strict-transport-security") == ["max-age=1"]
+    seen = subprocess.run(["curl", "-s", "--http2", "--cacert", str(authority.cert), "--connect-to", f"::127.0.0.1:{gateway.address[1]}",
+                           "-o", "/dev/null", "-D", "-", "https://a.example/3k.bin", "https://a.example/own"], capture_output=True, text=True)
+    assert "HTTP/2 200" in seen.stdout
+    assert re.findall(r"strict-transport-security: (\S+)", seen.stdout) == ["max-age=31536000", "max-age=1"]
     gateway.address = clear
     assert gateway.get("/r").header("strict-transport-security") is None
 
