@@ -22,9 +22,11 @@ std::shared_ptr<net::TicketKeys> ListenerBook::keys_for(const config::Listener& 
 wire::Expected<SettingsByBind, config::Problem> ListenerBook::make(const config::Config& config) {
   SettingsByBind all;
   for (const auto& listener : config.listeners) {
-    auto settings = std::make_shared<ListenerSettings>(ListenerSettings{
-        .name = listener.name, .metric_id = metrics_->intern_listener(listener.name), .rules = rules_of(listener),
-        .redirect_port = listener.redirect_port});
+    auto settings =
+        std::make_shared<ListenerSettings>(ListenerSettings{.name = listener.name,
+                                                            .metric_id = metrics_->intern_listener(listener.name),
+                                                            .rules = rules_of(listener),
+                                                            .redirect_port = listener.redirect_port});
     if (listener.tls.enabled()) {
       auto tls = net::TlsServer::make(listener.tls, listener.bind, keys_for(listener));
       if (!tls) {
