@@ -30,10 +30,11 @@ util::Result<void> check_marks(const message::PathMarks& marks, const routing::R
   return {};
 }
 
+// By the path that routes would see: no other spelling of one gets past it.
 bool belongs_on_https(const http::Exchange& exchange) {
   static constexpr std::string_view kChallenges = "/.well-known/acme-challenge/";  // RFC 8555 8.3: asked for over http
-  return exchange.connection->https_port != 0 && exchange.client.scheme != "https" && !exchange.request.host.empty() &&
-         !exchange.request.target.raw_path.starts_with(kChallenges);
+  return exchange.connection->https_port != 0 && exchange.client.scheme != "https" &&
+         !exchange.path.path.starts_with(kChallenges);
 }
 
 http::Response send_to_https(http::Exchange& exchange) {
@@ -109,14 +110,20 @@ bool is_misdirected(const http::Exchange& exchange) {
 
 util::Result<void> find_route(http::Exchange& exchange, Routed& routed) {
   const message::RequestHead& request = exchange.request;
+  routed.route = nullptr;
+  routed.to_https = false;
   if (is_misdirected(exchange)) return util::fail(ErrorKind::misdirected, Source::client, "host");
   if (request.target.form == TargetForm::asterisk || request.target.form == TargetForm::authority) return {};
-  if (belongs_on_https(exchange)) return {};
   const routing::Site& site = *routed.site;
   const auto slashes = site.config.merge_slashes ? message::Slashes::merge : message::Slashes::keep;
   const auto path = message::canonical_path(request.target.raw_path, slashes, exchange.arena);
   if (!path) return util::fail_decode(path.error(), Source::client);
   exchange.path = *path;
+  if (belongs_on_https(exchange)) {
+    if (request.host.empty()) return bad_request("no host");
+    routed.to_https = true;
+    return {};
+  }
   const auto match = site.table.match(request, exchange.path);
   if (!match) return {};
   const routing::Route& route = site.routes[match->index];
@@ -145,7 +152,6 @@ http::Response answer_without_route(http::Exchange& exchange) {
   if (exchange.request.target.form == TargetForm::authority) {
     return error_response(exchange, util::Error{.kind = ErrorKind::unsupported, .detail = "CONNECT is not served"});
   }
-  if (belongs_on_https(exchange)) return send_to_https(exchange);
   return http::make_error_response(exchange, 404, {});
 }
 
@@ -170,6 +176,7 @@ net::Task<util::Result<http::Response>> finish(http::Exchange& exchange, const r
 
 net::Task<util::Result<http::Response>> respond(http::Exchange& exchange, const Routed& routed) {
   using Answer = net::Task<util::Result<http::Response>>;
+  if (routed.to_https) return Answer::ready(send_to_https(exchange));
   if (routed.route == nullptr) return Answer::ready(answer_without_route(exchange));
   Answer handling = routed.route->handler->handle(exchange);
   const auto* at_hand = handling.at_hand();

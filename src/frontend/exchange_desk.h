@@ -15,6 +15,7 @@ namespace pontage::frontend {
 struct Routed {
   std::shared_ptr<const routing::Site> site;
   const routing::Route* route = nullptr;
+  bool to_https = false;  // the client is sent to https instead
 };
 
 // Finds the route. On an error the exchange has no route and gets an error page: 400 for a path that is refused, 404

@@ -55,7 +55,7 @@ Http2Session::~Http2Session() = default;
 void Http2Session::start() {
   moved_ms_ = host_->reactor().now_ms();
   idle_until_ = host_->reactor().after(ms(host_->site()->config.client.head));
-  if (host_->draining()) begin_drain();
+  if (host_->draining() && server_.good()) begin_drain();
   net::launch(fiber_, run(), &Http2Session::on_done, this);
 }
 

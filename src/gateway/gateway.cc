@@ -41,12 +41,18 @@ int move_up(int fd) {
   return moved;
 }
 
+// Before anything keeps descriptors. What `ready_fd` is afterwards.
+int prepare_descriptors(int ready_fd) {
+  raise_descriptor_limit();
+  return move_up(ready_fd);
+}
+
 }  // namespace
 
 Gateway::Gateway(config::Config config, std::string file, int ready_fd)
     : config_(std::move(config)),
       file_(std::move(file)),
-      ready_fd_(move_up(ready_fd)),
+      ready_fd_(prepare_descriptors(ready_fd)),
       signals_(loop_, SIGTERM, SIGINT, SIGHUP),
       timer_(loop_),
       launcher_(kLaunchThreads),
@@ -76,7 +82,6 @@ int Gateway::run() {
 }
 
 bool Gateway::start(std::string& error) {
-  raise_descriptor_limit();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);  // ignored, as it may be inherited, it would take the scripts' ends from us
   util::calibrate_cycles();

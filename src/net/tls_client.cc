@@ -28,6 +28,7 @@ std::shared_ptr<TlsClient> TlsClient::for_host(const config::BackendTls& config,
 TlsClient::~TlsClient() = default;
 
 void TlsClient::expect(const config::BackendTls& config, const std::string& host) {
+  config_ = config;
   name_ = config.server_name.empty() ? host : config.server_name;
   is_ip_ = Address::from_ip(name_, 0).has_value();
 }
@@ -60,7 +61,15 @@ std::string TlsClient::prepare(const config::BackendTls& config) {
   return {};
 }
 
+bool TlsClient::has_terms_of(const TlsClient& other) const noexcept {
+  const config::BackendTls& a = config_;
+  const config::BackendTls& b = other.config_;
+  return this == &other ||
+         (name_ == other.name_ && a.verify == b.verify && a.ca == b.ca && a.cert == b.cert && a.key == b.key);
+}
+
 SslPtr TlsClient::new_connection(unsigned worker) noexcept {
+  if (verify_ && name_.empty()) return nullptr;  // OpenSSL would expect no name at all
   SslPtr ssl(SSL_new(context_.get()));
   if (!ssl) return ssl;
   X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl.get());

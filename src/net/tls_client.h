@@ -22,6 +22,10 @@ class TlsClient {
   std::shared_ptr<TlsClient> for_host(const config::BackendTls& config, const std::string& host) const;
   ~TlsClient();
 
+  // Whether a connection made for the one is as good as one made for the other: the same is believed, expected and
+  // shown.
+  bool has_terms_of(const TlsClient& other) const noexcept;
+
   // On worker `worker`'s thread; nullptr without memory.
   SslPtr new_connection(unsigned worker) noexcept;
 
@@ -32,6 +36,7 @@ class TlsClient {
   void expect(const config::BackendTls& config, const std::string& host);
   static int on_session(SSL* ssl, SSL_SESSION* session);
 
+  config::BackendTls config_;
   std::shared_ptr<SSL_CTX> context_;
   std::string name_;  // whom the certificate must name
   bool is_ip_ = false;

@@ -77,8 +77,10 @@ Contact::Contact(Bench& bench, const config::Config& config, const config::Backe
   connection_.local_port = 80;
   server_ = std::make_shared<upstream::BackendServer>(backend.name, settings_for(config, backend, server, patience_ms),
                                                       std::vector<net::Reactor*>{&bench.reactor}, bench.metrics);
+  // The first of each symptom: a server may give cause for any number.
   server_->hints().listen([this](upstream::Symptom symptom, std::string_view detail) {
-    heard_.push_back({symptom, std::string(detail)});
+    const auto same = [symptom](const Heard& h) { return h.symptom == symptom; };
+    if (std::none_of(heard_.begin(), heard_.end(), same)) heard_.push_back({symptom, std::string(detail)});
   });
   backend_ = std::make_shared<upstream::Backend>(alone(backend, server), std::vector{server_}, 1);
 }

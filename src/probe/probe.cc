@@ -12,6 +12,12 @@
 namespace pontage::probe {
 namespace {
 
+// For a whole round, beside the time that idle connections are watched: a server that goes on saying nothing of use
+// does not keep the report from the others.
+constexpr std::uint64_t kRoundMs = 90'000;
+
+struct Round;
+
 // One server's examination on a fiber of its own.
 struct Visit {
   Visit(Bench& bench, const config::Config& config, const config::Backend& b, const config::Server& s,
@@ -22,16 +28,29 @@ struct Visit {
   const config::Server& server;
   net::Fiber fiber;
   Examination examination;
+  Round* round = nullptr;
+  bool ended = false;
+  bool late = false;
 };
 
-struct Round {
+struct Round : net::Timer {
+  Round() noexcept : Timer(&Round::over) {}
+
   Bench bench;
   std::vector<std::unique_ptr<Visit>> visits;
   std::size_t left = 0;
 
-  static void ended(void* self) noexcept {
-    auto* round = static_cast<Round*>(self);
-    if (--round->left == 0) round->bench.reactor.stop();
+  static void ended(void* of_visit) noexcept {
+    auto* visit = static_cast<Visit*>(of_visit);
+    visit->ended = true;
+    if (--visit->round->left == 0) visit->round->bench.reactor.stop();
+  }
+  static void over(net::Timer& timer) noexcept {
+    for (auto& visit : static_cast<Round&>(timer).visits) {
+      if (visit->ended) continue;
+      visit->late = true;
+      visit->fiber.cancel();
+    }
   }
 };
 
@@ -50,8 +69,12 @@ void report(const std::string& file, const Visit& visit, std::ostream& fine, std
     const bool error = upstream::hint_for(finding.symptom).weight == upstream::Weight::error;
     line(wrong, error ? "error" : "warning", upstream::sentence(finding.symptom, finding.detail));
   }
-  if (!diagnosis.unknown.empty()) line(wrong, "error", "it could not be asked: " + diagnosis.unknown);
-  if (!diagnosis.findings.empty() || !diagnosis.unknown.empty()) return;
+  if (visit.late) {
+    line(wrong, "error", "it answers without end: the examination was given up");
+  } else if (!diagnosis.unknown.empty()) {
+    line(wrong, "error", "it could not be asked: " + diagnosis.unknown);
+  }
+  if (visit.late || !diagnosis.findings.empty() || !diagnosis.unknown.empty()) return;
   line(fine, "ok",
        fmt::format("HEAD {} is answered with {} in {}", diagnosis.path, diagnosis.status,
                    milliseconds(diagnosis.took_ns)));
@@ -74,8 +97,10 @@ Verdict probe(const config::Config& config, const Options& options, std::ostream
   }
   round.left = round.visits.size();
   for (auto& visit : round.visits) {
-    net::launch(visit->fiber, visit->examination.run(visit->fiber), &Round::ended, &round);
+    visit->round = &round;
+    net::launch(visit->fiber, visit->examination.run(visit->fiber), &Round::ended, visit.get());
   }
+  round.bench.reactor.wheel().schedule(round, round.bench.reactor.after(kRoundMs + options.idle_ms));
   round.bench.reactor.run();
   std::stable_sort(round.visits.begin(), round.visits.end(),
                    [](const auto& a, const auto& b) { return a->backend.name < b->backend.name; });
@@ -84,7 +109,7 @@ Verdict probe(const config::Config& config, const Options& options, std::ostream
     report(config.file, *visit, fine, wrong);
     const Diagnosis& diagnosis = visit->examination.diagnosis();
     if (diagnosis.has(upstream::Weight::warning)) verdict = std::max(verdict, Verdict::warned);
-    if (diagnosis.has(upstream::Weight::error)) verdict = Verdict::failed;
+    if (visit->late || diagnosis.has(upstream::Weight::error)) verdict = Verdict::failed;
   }
   // What is still idle or posted goes with the reactor's last turn.
   round.visits.clear();

@@ -251,6 +251,8 @@ net::Task<util::Result<void>> AjpConnection::read_head(message::ResponseHead& he
       }
       if (!more) co_return util::Failure(more.error());
       if (!*more) co_return util::fail(ErrorKind::closed, Source::server, "no response");
+      // One that talks without end, but gives no head, gets no more time than a silent one.
+      if (reactor().now_ms() >= deadline) co_return util::fail(ErrorKind::timeout, Source::server, "receive");
     }
     const auto step = decode(head);
     if (!step) co_return util::Failure(step.error());
@@ -296,6 +298,8 @@ util::Result<bool> AjpConnection::decode_ready(BodyBatch& batch, std::size_t bud
 
 net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {
   const net::Deadline gather_until = reactor().after(kGatherMs);
+  // Not renewed by what the client gets nothing of: flushes, and the body of an answer to HEAD.
+  net::Deadline idle_until = reactor().after(ms(settings_->timeouts.idle));
   for (;;) {
     const auto some = decode_ready(batch, budget);
     if (!some) co_return util::Failure(some.error());
@@ -306,6 +310,7 @@ net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t 
     if (asked_ != 0) {
       const auto answered = co_await send_body_packet({}, std::exchange(asked_, 0), http::Patience::wait);
       if (!answered) co_return util::Failure(answered.error());
+      idle_until = reactor().after(ms(settings_->timeouts.idle));
       continue;
     }
     // With pieces in hand, or a head that waits, only a moment is spent on gathering.
@@ -318,7 +323,12 @@ net::Task<util::Result<void>> AjpConnection::pull(BodyBatch& batch, std::size_t 
       if (yielded == net::WaitResult::cancelled) co_return util::fail(ErrorKind::cancelled, Source::client, "receive");
     }
     const std::size_t keep = batch.count > 0 ? end_ : 0;
-    const net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
+    const net::Deadline deadline = gathering ? gather_until : idle_until;
+    if (reactor().now_ms() >= deadline) {
+      if (gathering) break;
+      damaged_ = true;
+      co_return util::fail(ErrorKind::timeout, Source::server, "receive");
+    }
     const auto more = co_await fill(keep, deadline);
     if (!more && gathering && more.error().kind == ErrorKind::timeout) break;
     if (!more || !*more) {

@@ -313,6 +313,8 @@ util::Result<void> CgiConnection::end_of_stream(const util::Result<bool>& more) 
 
 net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t budget, http::Patience patience) {
   const net::Deadline gather_until = reactor().after(kGatherMs);
+  // Not renewed by what the client gets nothing of, such as STDERR.
+  const net::Deadline idle_until = reactor().after(ms(settings_->timeouts.idle));
   for (;;) {
     const auto taken = take_ready(batch, budget);
     if (!taken) co_return util::Failure(taken.error());
@@ -323,7 +325,12 @@ net::Task<util::Result<void>> CgiConnection::pull(BodyBatch& batch, std::size_t 
     const bool gathering = batch.count > 0 || patience == http::Patience::none;
     if (gathering && !exchange_->gather && !stream_->maybe_readable()) break;
     const std::size_t keep = batch.count > 0 ? end_ : 0;
-    net::Deadline deadline = gathering ? gather_until : reactor().after(ms(settings_->timeouts.idle));
+    net::Deadline deadline = gathering ? gather_until : idle_until;
+    if (reactor().now_ms() >= deadline && !exchange_->pump.active()) {
+      if (gathering) break;
+      damaged_ = true;
+      co_return util::fail(ErrorKind::timeout, Source::server, "receive");
+    }
     if (body_complete()) {
       if (last_words_until_ == net::kNoDeadline) last_words_until_ = reactor().after(kLastWordsMs);
       deadline = std::min(deadline, last_words_until_);

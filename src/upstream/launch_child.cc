@@ -1,5 +1,6 @@
 #include "src/upstream/launch_child.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 
@@ -102,6 +103,8 @@ pid_t start_child(LaunchOrders& orders, int* watch) {
   constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PIDFD | SIGCHLD;
   const pid_t pid = ::__clone(&run_child, stack.data() + stack.size(), kFlags, &orders, watch);
   const int os_error = errno;
+  // The kernel may have written a number that is somebody else's by now.
+  if (pid < 0) std::atomic_ref(*watch).store(-1);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = os_error;
   return pid;

@@ -174,11 +174,16 @@ void Process::let_go(std::unique_ptr<Process> process, Rest rest) noexcept {
   if (rest == Rest::is_killed) {
     alone->terminate();
   } else if (!alone->terminating_) {
-    std::uint64_t after = alone->about_.patience.after;
+    constexpr std::uint64_t kNever = ~std::uint64_t{0};
+    std::uint64_t after = alone->about_.patience.after == 0 ? kNever : alone->about_.patience.after;
     const std::uint64_t now = alone->reactor_->now_ms();
     if (alone->total_until_ms_ != 0)
       after = std::min(after, alone->total_until_ms_ - std::min(now, alone->total_until_ms_));
-    alone->expect(Due::after, after);
+    if (after == kNever) {
+      alone->due_ = Due::nothing;
+    } else {
+      alone->expect(Due::after, after);
+    }
   }
 }
 

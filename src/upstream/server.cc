@@ -30,6 +30,7 @@ BackendServer::BackendServer(std::string backend, ServerSettings settings, std::
     : backend_(std::move(backend)),
       name_(settings.name),
       adapter_(settings.url.adapter),
+      tls_(settings.url.tls),
       pool_(*this, std::move(workers)),
       hints_(backend_, name_) {
   const auto& b = backend_;
@@ -124,6 +125,14 @@ std::unique_ptr<BackendConnection> BackendServer::make_connection(std::unique_pt
   return nullptr;
 }
 
+bool BackendServer::is_outdated(const BackendConnection& connection) const {
+  if (!tls_) return false;
+  const auto held = settings();
+  if (!held->tls) return false;
+  const net::TlsClient* made_for = static_cast<const net::TlsStream&>(connection.stream()).client();
+  return made_for == nullptr || !made_for->has_terms_of(*held->tls);
+}
+
 net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange, LeaseKind kind) {
   for (;;) {
     auto granted = co_await pool_.acquire(exchange.reactor());
@@ -132,7 +141,8 @@ net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange, Le
       if (error.kind != ErrorKind::cancelled) error.retry = RetryClass::not_sent;
       co_return util::Failure(error);
     }
-    if (kind == LeaseKind::fresh) granted->connection.reset();  // its place is used for the new one
+    const bool unfit = granted->connection && (kind == LeaseKind::fresh || is_outdated(*granted->connection));
+    if (unfit) granted->connection.reset();  // its place is used for the new one
     if (!granted->connection) {
       auto opened = co_await connect(exchange);
       co_return opened;

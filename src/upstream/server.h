@@ -92,6 +92,8 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
     observe::HistogramId queue;
   };
   using Stream = std::unique_ptr<net::ByteStream>;
+  // Made on terms of TLS that a reload has changed since.
+  bool is_outdated(const BackendConnection& connection) const;
   net::Task<util::Result<Stream>> open(http::Exchange& exchange, net::Address address, net::Deadline deadline);
   net::Task<util::Result<Lease>> connect(http::Exchange& exchange);
   std::vector<net::Address> addresses() const;
@@ -100,6 +102,7 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   const std::string backend_;
   const std::string name_;
   const config::Adapter adapter_;
+  const bool tls_;  // its URL is https
   Pool pool_;
   Hints hints_;
   Series series_;

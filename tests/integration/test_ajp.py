@@ -1,10 +1,11 @@
 """AJP answers of all sizes, after the connection has learnt what is usual (`src/upstream/answer_mark.h`)."""
 import threading
+import time
 
 import pytest
 
 from fakes import FakeAjp, ajp_answering, ajp_ok, body_chunk, end_response, send_headers
-from harness import PATIENCE, proxy_to
+from harness import PATIENCE, SCALE, proxy_to
 
 USUAL = b"u" * 5000
 LEARNT = 12  # more than AnswerMark::kLearn
@@ -63,6 +64,24 @@ def test_what_the_server_sent_reaches_the_client_before_the_usual_size_is_there(
                     client._more()
             seen.set()
         assert server.accepted == 1
+
+
+@pytest.mark.parametrize("method, head", [("GET", b""), ("GET", send_headers()), ("HEAD", send_headers())], ids=["no-head", "flushes", "discarded"])
+def test_a_server_that_talks_without_saying_anything_gets_no_more_time_than_a_silent_one(start, method, head):
+    def script(connection):
+        connection.read_request()
+        connection.send(head)
+        while True:
+            connection.send(body_chunk(b"x" if method == "HEAD" else b""))
+            time.sleep(0.02)
+    limits = {"first_byte": f"{300 * SCALE}ms", "idle": f"{300 * SCALE}ms"}
+    with FakeAjp(script) as server:
+        with one_worker(start, server, timeouts=limits).connect() as client:
+            client.send(f"{method} / HTTP/1.1\r\nHost: a\r\n\r\n")
+            response = client.read_head()
+            assert response.status == (504 if not head else 200)
+            if method == "GET" and head:
+                assert client.closed()
 
 
 def test_X20_bytes_out_of_turn_after_usual_answers_belong_to_nobody(start):

@@ -125,6 +125,20 @@ def test_bodies_arrive_whole_both_ways(start, secure, authority, size):
     assert len(gateway.get(f"/bytes/{size}").body) == size
 
 
+def test_a_reload_that_asks_for_more_trust_leaves_no_connection_from_before(start, secure, authority):
+    server = secure("a")  # its name is not in the URL
+    before = {**proxy_to({"url": url(server), "name": "s"}, tls={"verify": False}), "workers": 1}
+    gateway = start(before)
+    with gateway.connect() as client:
+        for _ in range(3):
+            assert client.request("GET", "/info").status == 200
+    assert handshakes(gateway, "full") == 1
+    gateway.reload(before)
+    assert gateway.get("/info").status == 200 and handshakes(gateway, "full") == 1, "the same terms: the same connection"
+    gateway.reload({**towards(server, authority), "workers": 1})
+    assert gateway.get("/info").status == 502
+
+
 # ---- servers that fail
 
 def test_a_server_without_tls_is_a_bad_gateway_and_is_named(start, authority):
@@ -186,6 +200,25 @@ def test_redirect_to_https_keeps_host_path_and_query(start, port, target, locati
         assert response.status == 308 and response.header("location") == location
     challenge = gateway.get("/.well-known/acme-challenge/token", host="a.example")
     assert challenge.status == 200 and challenge.body == b"clear"
+
+
+@pytest.mark.parametrize("target", ["/.well-known/acme-challenge/../../admin", "/.well-known/acme-challenge/%2e%2e/%2e%2e/admin",
+                                    "/.well-known/acme-challenge", "/x/..//.well-known/acme-challenge/../admin"])
+def test_no_spelling_of_a_path_gets_past_the_redirect(start, target):
+    gateway = start({"listeners": [{"bind": "127.0.0.1:0", "redirect_to_https": 443}], "routes": [{"respond": "clear"}]})
+    with gateway.connect() as client:
+        assert client.request("GET", "/.well-known/acme-challenge/x").status == 200
+        assert client.request("GET", target).status in (308, 400)
+        assert client.request("GET", "/.well-known/acme-challenge/x").status == 200
+
+
+@pytest.mark.parametrize("head", ["GET /admin HTTP/1.0\r\n\r\n", "GET /admin HTTP/1.1\r\nHost:\r\n\r\n", "GET /admin HTTP/1.1\r\nHost: .\r\n\r\n"],
+                         ids=["none", "empty", "dot"])
+def test_without_a_host_nobody_is_sent_anywhere_nor_served(start, head):
+    gateway = start({"listeners": [{"bind": "127.0.0.1:0", "redirect_to_https": 443}], "routes": [{"respond": "clear"}]})
+    with gateway.connect() as client:
+        client.send(head)
+        assert client.read_response().status == 400
 
 
 def test_redirect_to_https_believes_a_trusted_proxy_that_it_was_https(start):

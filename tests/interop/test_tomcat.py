@@ -1,4 +1,5 @@
 """Tomcat 10 behind the gateway, over AJP and over HTTP."""
+import json
 import random
 import threading
 import time
@@ -180,8 +181,10 @@ def test_a_restart_under_load_fails_no_get_and_doubles_no_post(start, tomcats, a
     if adapter == "ajp":
         assert not failed, (failed[:5], bad[:3])
     else:
-        # Over HTTP a Tomcat that goes accepts a last connection and closes it unanswered; nobody may ask again then (X12 c).
-        assert len(failed) <= 12 and {status for _, status in failed} <= {502}, (failed[:5], bad[:3])
+        # Over HTTP a Tomcat that goes accepts a last connection and closes it unanswered; nobody may ask again then (X12 c). Or it
+        # answers by itself, 400 once its hosts are gone, and that is passed on as it is (X13).
+        ours = [line for line in map(json.loads, bad) if line["end"] != "--" or line["server"] != tomcats[1].route]
+        assert len(failed) <= 12 and {line["status"] for line in ours} <= {502}, (failed[:5], bad[:3])
     assert set(posts.values()) <= {200, 502, 503}
     alone = [start(proxy_to(f"http://127.0.0.1:{t.http}")) for t in tomcats]
     # The second Tomcat forgot its counts when it went; what it counts since must not have been counted elsewhere too.
