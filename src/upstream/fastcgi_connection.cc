@@ -4,6 +4,7 @@
 
 #include "protocols/fastcgi/request_encoder.h"
 #include "src/observe/log.h"
+#include "src/upstream/error_lines.h"
 
 namespace pontage::upstream {
 
@@ -14,9 +15,8 @@ using util::Source;
 
 namespace {
 
-constexpr std::size_t kMostLine = 2048;  // of STDERR, bytes
-constexpr unsigned kLinesKept = 20;      // of STDERR, per server and 10 s
-constexpr std::size_t kLengths = 8;      // in front of a pair, at most
+constexpr unsigned kLinesKept = 20;  // of STDERR, per server and 10 s
+constexpr std::size_t kLengths = 8;  // in front of a pair, at most
 
 // The empty STDIN record; always the same bytes.
 std::string_view stdin_end() noexcept {
@@ -104,7 +104,7 @@ util::Result<CgiConnection::Unwrapped> FastCgiConnection::unwrap(std::string_vie
       begun_ = true;
       out.output = step->data;
       break;
-    case ResponseEvent::error_text: log_error_text(step->data); break;
+    case ResponseEvent::error_text: cut_lines(line_, step->data, [this] { log_line(); }); break;
     case ResponseEvent::end:
       log_line();
       if (step->protocol_status != ProtocolStatus::request_complete)
@@ -123,16 +123,6 @@ void FastCgiConnection::abandon() noexcept {
   iovec piece{bytes.data(), sink.size()};
   // Behind a body that is still being sent it would stand in the middle of a record.
   if (request_sent()) static_cast<void>(stream_->try_write({&piece, 1}, net::More::no));
-}
-
-void FastCgiConnection::log_error_text(std::string_view text) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    line_.append(text.substr(0, std::min(end, kMostLine - std::min(kMostLine, line_.size()))));
-    if (end == text.size()) return;
-    log_line();
-    text.remove_prefix(end + 1);
-  }
 }
 
 void FastCgiConnection::log_line() {

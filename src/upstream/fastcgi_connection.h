@@ -32,7 +32,6 @@ class FastCgiConnection final : public CgiConnection {
   void abandon() noexcept override;
   void note_end() noexcept override { log_line(); }
 
-  void log_error_text(std::string_view text);
   void log_line();
 
   fastcgi::ResponseDecoder decoder_;

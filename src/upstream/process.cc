@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/observe/log.h"
+#include "src/upstream/error_lines.h"
 #include "src/upstream/server.h"
 
 namespace pontage::upstream {
@@ -16,7 +17,6 @@ namespace pontage::upstream {
 namespace {
 
 constexpr std::uint64_t kLeftoverMs = 1000;  // ADAPTERS C5
-constexpr std::size_t kMostLine = 2048;      // of what a script says at once
 constexpr unsigned kLinesKept = 5;           // in ten seconds
 constexpr int kLastReads = 16;               // of an error stream whose process has ended
 constexpr std::uint64_t kLookMs = 100;
@@ -208,21 +208,11 @@ bool Process::read_errors() noexcept {
     return false;
   }
   try {
-    log_text({room.data(), static_cast<std::size_t>(got)});
+    cut_lines(line_, {room.data(), static_cast<std::size_t>(got)}, [this] { log_line(); });
   } catch (const std::bad_alloc&) {
     line_.clear();
   }
   return true;
-}
-
-void Process::log_text(std::string_view text) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    line_.append(text.substr(0, std::min(end, kMostLine - std::min(kMostLine, line_.size()))));
-    if (end == text.size()) return;
-    log_line();
-    text.remove_prefix(end + 1);
-  }
 }
 
 void Process::log_line() {

@@ -102,7 +102,6 @@ class Process final : public Launcher::Ward, private net::EventTarget, private n
   void note_status(int code, int status) noexcept;
   // One read of the error stream; false when there is nothing now.
   bool read_errors() noexcept;
-  void log_text(std::string_view text);
   void log_line();
 
   net::Reactor* reactor_;
