@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "protocols/ajp13/fields.h"
+#include "protocols/ajp13/strings.h"
 #include "protocols/message/framing.h"
 #include "protocols/message/target.h"
 #include "protocols/wire/ascii.h"
@@ -13,10 +14,6 @@ namespace {
 using message::HeaderId;
 using wire::DecodeError;
 using Failure = std::optional<DecodeError>;
-
-bool is_visible(char c) noexcept {
-  return c > 0x20 && c < 0x7f && c != '#';
-}
 
 // The part before the headers (A4). `method_code` is looked at when the attributes are known.
 Failure read_line(wire::Cursor& in, std::uint8_t& method_code, message::RequestHead& head, Attributes& attributes) {
@@ -40,7 +37,7 @@ Failure read_line(wire::Cursor& in, std::uint8_t& method_code, message::RequestH
   head.version = *version;
   const bool is_asterisk = *path == "*";
   if (!is_asterisk && !path->starts_with('/')) return DecodeError::malformed_target;
-  if (!std::all_of(path->begin(), path->end(), [](char c) { return is_visible(c) && c != '?'; })) {
+  if (!std::all_of(path->begin(), path->end(), [](char c) { return is_target_char(c) && c != '?'; })) {
     return DecodeError::malformed_target;
   }
   head.target.form = is_asterisk ? message::TargetForm::asterisk : message::TargetForm::origin;
@@ -159,7 +156,7 @@ Failure read_forward_request(std::string_view payload, const wire::HeadLimits& l
 
   if (const auto error = set_method(method_code, stored_method, head)) return error;
   auto& target = head.target;
-  if (!std::all_of(target.query.begin(), target.query.end(), is_visible)) return DecodeError::malformed_target;
+  if (!std::all_of(target.query.begin(), target.query.end(), is_target_char)) return DecodeError::malformed_target;
   head.target_text = target.has_query ? arena.join({target.raw_path, "?", target.query}) : target.raw_path;
   if (target.raw_path.size() + target.query.size() > limits.request_line) return DecodeError::request_line_too_long;
   if (const auto error = message::settle_authority(head, attributes.server_name, attributes.server_port, arena)) {

@@ -15,17 +15,12 @@ using message::HeaderId;
 constexpr std::string_view kEnd("\x12\x34\x00\x00", 4);
 constexpr std::string_view kPing("\x12\x34\x00\x01\x0a", 5);
 
-// Visible ASCII only: whatever else must have been %-encoded on the way here (A11, V5).
-bool is_visible(char c) noexcept {
-  return c > 0x20 && c < 0x7f && c != '#';
-}
-
 bool is_sendable_path(std::string_view path) noexcept {
-  return !path.empty() && std::all_of(path.begin(), path.end(), [](char c) { return is_visible(c) && c != '?'; });
+  return !path.empty() && std::all_of(path.begin(), path.end(), [](char c) { return is_target_char(c) && c != '?'; });
 }
 
 bool is_sendable_query(std::string_view query) noexcept {
-  return std::all_of(query.begin(), query.end(), is_visible);
+  return std::all_of(query.begin(), query.end(), is_target_char);
 }
 
 bool has_code(message::Method method) noexcept {

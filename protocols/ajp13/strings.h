@@ -11,6 +11,11 @@
 
 namespace pontage::ajp13 {
 
+// What a path or a query may hold: visible ASCII, no fragment. Whatever else must have been %-encoded (A11, V5).
+constexpr bool is_target_char(char c) noexcept {
+  return c > 0x20 && c < 0x7f && c != '#';
+}
+
 // `Out` is a wire::Sink or anything that counts like one. A text of 0xFFFF bytes or more makes a packet above
 // kMaxPacket, which the encoders refuse, so its cut length is never sent.
 template <class Out>

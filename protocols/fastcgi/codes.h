@@ -31,6 +31,9 @@ enum class ProtocolStatus : std::uint8_t {
   unknown_role = 3
 };
 
+// Lengths of names and values from here on take four bytes, and the first of those has this bit set.
+inline constexpr std::size_t kLongLength = 0x80;
+
 // Whether the application may keep the connection after the request.
 enum class Keep : std::uint8_t { no, yes };
 

@@ -10,7 +10,6 @@ using wire::DecodeError;
 namespace {
 
 constexpr std::size_t kBeginSize = 8;
-constexpr std::size_t kLongLength = 0x80;  // set in the first of four bytes
 
 std::size_t byte_at(std::string_view text, std::size_t at) noexcept {
   return static_cast<unsigned char>(text[at]);

@@ -5,8 +5,6 @@
 namespace pontage::fastcgi {
 namespace {
 
-constexpr std::size_t kLongLength = 128;  // lengths from here on take four bytes
-
 void append_header(wire::Sink& sink, RecordType type, std::size_t content) {
   const auto header = record_header(type, content);
   sink.append({header.data(), header.size()});

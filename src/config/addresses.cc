@@ -29,10 +29,6 @@ constexpr std::array<Scheme, 6> kSchemes{{{"http", Adapter::http, 80},
 constexpr std::string_view kKnownSchemes =
     "the known ones are http://, https://, ajp://, fastcgi://, scgi://, uwsgi://, and each with +unix:/path";
 
-wire::Unexpected<std::string> bad(std::string why) {
-  return wire::Unexpected<std::string>(std::move(why));
-}
-
 std::string unix_path_error(std::string_view path) {
   if (path.size() < 2 || path.front() != '/') return "a unix socket needs an absolute path";
   if (path.size() >= sizeof(sockaddr_un::sun_path))

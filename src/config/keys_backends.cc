@@ -9,8 +9,6 @@
 namespace pontage::config {
 namespace {
 
-constexpr std::int64_t kDay = 86'400'000;
-
 // Names become metric labels, and a server's name the end of a session id.
 std::string name_error(std::string_view what, std::string_view name) {
   const bool fine = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {

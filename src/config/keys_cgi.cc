@@ -26,7 +26,7 @@ std::string store_document_root(Target& target, const Value& value) {
   return fine ? std::string{} : "the folder as the server sees it: a path that starts with `/`";
 }
 
-std::string store_index(Target& target, const Value& value) {
+std::string store_index_script(Target& target, const Value& value) {
   target.backend->cgi.index = value.text;
   const bool fine = !value.text.empty() && value.text.find('/') == std::string::npos && is_plain_path(value.text);
   return fine ? std::string{} : "the name of a file, such as index.php";
@@ -176,7 +176,8 @@ void append_cgi_keys(std::vector<Key>& keys) {
         "FastCGI, SCGI, uwsgi: the scripts' folder as the server sees it. Without it the server is one application.",
         &store_document_root},
        {"backends{}.index", Type::text, "index.php",
-        "The script of a path that ends in `/`, and at the root the script of a path that names none.", &store_index},
+        "The script of a path that ends in `/`, and at the root the script of a path that names none.",
+        &store_index_script},
        {"backends{}.extensions", Type::texts, ".php",
         "What a script's name ends in; what follows it in the path is PATH_INFO.", &store_extensions},
        {"backends{}.script", Type::text, "",

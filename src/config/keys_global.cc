@@ -5,7 +5,6 @@
 namespace pontage::config {
 namespace {
 
-constexpr std::int64_t kDay = 86'400'000;
 constexpr std::int64_t kMiB = 1 << 20;
 
 std::string check_networks(Target& target, const Value& value) {

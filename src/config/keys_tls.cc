@@ -5,8 +5,6 @@
 namespace pontage::config {
 namespace {
 
-constexpr std::int64_t kDay = 86'400'000;
-
 std::string begin_tls(Target& target, const Value& value) {
   target.listener->tls.place = value.place;
   return {};

@@ -11,8 +11,6 @@
 namespace pontage::config {
 namespace {
 
-using wire::Unexpected;
-
 struct Unit {
   std::string_view name;
   std::int64_t factor;
@@ -20,10 +18,6 @@ struct Unit {
 constexpr std::array<Unit, 5> kDurations{{{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}}};
 constexpr std::array<Unit, 5> kSizes{
     {{"B", 1}, {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}, {"TiB", 1LL << 40}}};
-
-Unexpected<std::string> bad(std::string why) {
-  return Unexpected<std::string>(std::move(why));
-}
 
 // The unit that somebody meant who wrote `text`: "k" and "KB" are KiB, "sec" is s.
 std::string_view meant_unit(std::string_view text, const auto& units) {

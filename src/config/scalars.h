@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "protocols/wire/expected.h"
 
@@ -15,6 +16,10 @@ namespace pontage::config {
 // The error is one sentence fit for a message; it quotes nothing of the value.
 template <class T>
 using Parsed = wire::Expected<T, std::string>;
+// `return bad("...");`
+inline wire::Unexpected<std::string> bad(std::string why) {
+  return wire::Unexpected<std::string>(std::move(why));
+}
 
 // Decimal digits with an optional minus; no leading zeros, no other base.
 Parsed<std::int64_t> parse_integer(std::string_view text);

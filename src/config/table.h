@@ -33,6 +33,9 @@ enum class Type : std::uint8_t {
   record_map,  // a map of name to map
 };
 
+// The upper bound of most durations, in milliseconds.
+inline constexpr std::int64_t kDay = 86'400'000;
+
 // One value after parsing. Which member counts depends on the key's type.
 struct Value {
   std::int64_t number = 0;  // boolean, integer, size, duration, rate, percent, choice

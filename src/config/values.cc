@@ -5,10 +5,6 @@
 namespace pontage::config {
 namespace {
 
-wire::Unexpected<std::string> bad(std::string why) {
-  return wire::Unexpected<std::string>(std::move(why));
-}
-
 std::string list_of(const std::vector<std::string_view>& choices) {
   std::string out;
   for (const auto& choice : choices) out += (out.empty() ? "`" : ", `") + std::string(choice) + "`";

@@ -12,7 +12,7 @@ using util::ErrorKind;
 using util::Source;
 
 namespace {
-constexpr std::size_t kCopyLimit = 4096;  // shorter pieces are copied behind their frame's header
+constexpr std::size_t kFrameCopyLimit = 4096;  // shorter pieces are copied behind their frame's header
 }
 
 std::size_t Http2Stream::append(std::string_view data) noexcept {
@@ -58,7 +58,7 @@ http2::ServerEvents::Put Http2Stream::put(std::string_view frame_header, std::si
   while (bytes > 0) {
     std::string_view& piece = offered_[offered_first_];
     const std::size_t take = std::min(bytes, piece.size());
-    if (take <= kCopyLimit) {
+    if (take <= kFrameCopyLimit) {
       output.copy(piece.substr(0, take));
     } else {
       output.refer(piece.substr(0, take));

@@ -13,7 +13,7 @@ using util::Source;
 
 namespace {
 
-constexpr wire::HeadLimits kLimits{
+constexpr wire::HeadLimits kPacketLimits{
     .request_line = 64 * 1024, .header = 64 * 1024, .headers = 64 * 1024, .header_count = 2000};
 
 void list_attributes(Json& json, const ajp13::Attributes& attributes) {
@@ -52,7 +52,7 @@ AjpSession::AjpSession(Worker& worker, util::UniqueFd fd, std::uint64_t number, 
     : Session(worker, std::move(fd), number),
       options_(&options),
       packet_size_(ajp13::fit_packet_size(options.packet_size)),
-      decoder_(packet_size_, kLimits) {}
+      decoder_(packet_size_, kPacketLimits) {}
 
 void AjpSession::describe(Json& json) const {
   json.key("attributes");

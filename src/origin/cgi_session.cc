@@ -5,14 +5,10 @@
 
 namespace pontage::origin {
 
-using cgi::RequestEvent;
 using message::BodyKind;
 using util::Source;
 
 namespace {
-
-// Of a body that nobody asked for; beyond it the connection is not worth keeping.
-constexpr std::uint64_t kMaxDrained = 16 << 20;
 
 const CgiFault* find_fault(std::span<const CgiFault> faults, std::string_view kind) noexcept {
   for (const CgiFault& known : faults) {
@@ -36,11 +32,11 @@ net::Task<util::Result<bool>> CgiSession::next_request() {
       begin_work();
       const auto step = decode(input_.view());
       // As application servers do: nothing is said to who does not speak the protocol.
-      const bool wrong = !step || step->event == RequestEvent::aborted;
+      const bool wrong = !step || step->event == cgi::RequestEvent::aborted;
       if (wrong) after_ = After::linger;
       if (wrong) co_return false;
       input_.consume(step->consumed);
-      if (step->event == RequestEvent::need_more) continue;
+      if (step->event == cgi::RequestEvent::need_more) continue;
       if (start_request()) co_return true;
       after_ = After::linger;
       co_return false;
@@ -64,11 +60,11 @@ net::Task<util::Result<std::string_view>> CgiSession::read_body() {
     const auto step = decode(input_.view());
     if (!step) co_return util::fail_decode(step.error(), Source::client);
     input_.consume(step->consumed);
-    if (step->event == RequestEvent::body) co_return step->data;
-    if (step->event == RequestEvent::aborted) {
+    if (step->event == cgi::RequestEvent::body) co_return step->data;
+    if (step->event == cgi::RequestEvent::aborted) {
       co_return util::fail(util::ErrorKind::closed, Source::client, "request aborted");
     }
-    body_done_ = step->event == RequestEvent::end;
+    body_done_ = step->event == cgi::RequestEvent::end;
     if (body_done_) break;
     const auto more = co_await fill_more();
     if (!more) co_return util::Failure(more.error());
@@ -117,19 +113,6 @@ net::Task<Done> CgiSession::finish() {
   if (after_ == After::close && !body_done_) after_ = After::linger;
   if (after_ != After::keep || body_done_) co_return Done{};
   co_return co_await drain_body();
-}
-
-net::Task<Done> CgiSession::drain_body() {
-  std::uint64_t drained = 0;
-  for (;;) {
-    const auto piece = co_await read_body();
-    if (!piece) co_return util::Failure(piece.error());
-    if (piece->empty()) co_return Done{};
-    drained += piece->size();
-    if (drained <= kMaxDrained) continue;
-    after_ = After::linger;
-    co_return Done{};
-  }
 }
 
 net::Task<util::Result<bool>> CgiSession::fault(std::string_view kind) {

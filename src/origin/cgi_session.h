@@ -35,10 +35,6 @@ class CgiSession : public Session {
  protected:
   CgiSession(Worker& worker, util::UniqueFd fd, std::uint64_t number) : Session(worker, std::move(fd), number) {}
 
-  // Generous: what a gateway lets through, the origin must be able to tell about.
-  static constexpr wire::HeadLimits kLimits{
-      .request_line = 256 * 1024, .header = 256 * 1024, .headers = 1024 * 1024, .header_count = 2000};
-
   virtual wire::Expected<cgi::RequestStep, wire::DecodeError> decode(std::string_view input) = 0;
   // Takes from the front of `piece` what can go out in one wrapping, whose beginning is put into out().
   virtual std::string_view wrap(std::string_view& piece) = 0;
@@ -55,7 +51,6 @@ class CgiSession : public Session {
   net::Task<util::Result<bool>> next_request() override;
   net::Task<Done> finish() override;
   bool start_request();
-  net::Task<Done> drain_body();
 
   message::HeaderList no_trailers_;
   bool silent_ = false;     // no body bytes may go out: HEAD, 204, 304

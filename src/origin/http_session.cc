@@ -10,16 +10,6 @@ using message::BodyKind;
 using message::Persistence;
 using util::Source;
 
-namespace {
-
-// Generous: what a gateway lets through, the origin must be able to tell about.
-constexpr wire::HeadLimits kLimits{
-    .request_line = 256 * 1024, .header = 256 * 1024, .headers = 1024 * 1024, .header_count = 2000};
-// Of a body that nobody asked for; beyond it the connection is not worth keeping.
-constexpr std::uint64_t kMaxDrained = 16 << 20;
-
-}  // namespace
-
 HttpSession::HttpSession(Worker& worker, util::UniqueFd fd, std::uint64_t number)
     : Session(worker, std::move(fd), number), decoder_(kLimits) {}
 
@@ -150,19 +140,6 @@ net::Task<Done> HttpSession::finish() {
   const auto drained = co_await drain_body();
   if (!drained && drained.error().kind == util::ErrorKind::protocol) after_ = After::linger;
   co_return after_ == After::keep ? drained : Done{};
-}
-
-net::Task<Done> HttpSession::drain_body() {
-  std::uint64_t drained = 0;
-  for (;;) {
-    const auto piece = co_await read_body();
-    if (!piece) co_return util::Failure(piece.error());
-    if (piece->empty()) co_return Done{};
-    drained += piece->size();
-    if (drained <= kMaxDrained) continue;
-    after_ = After::linger;
-    co_return Done{};
-  }
 }
 
 net::Task<util::Result<bool>> HttpSession::fault(std::string_view kind) {

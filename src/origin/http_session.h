@@ -28,7 +28,6 @@ class HttpSession final : public Session {
  private:
   net::Task<util::Result<bool>> next_request() override;
   net::Task<Done> finish() override;
-  net::Task<Done> drain_body();
   void refuse(wire::DecodeError error);
   void start_request();
 

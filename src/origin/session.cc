@@ -191,6 +191,20 @@ net::Task<util::Result<bool>> Session::fill(Idle idle) {
   }
 }
 
+net::Task<Done> Session::drain_body() {
+  constexpr std::uint64_t kWorthKeeping = 16 << 20;
+  std::uint64_t drained = 0;
+  for (;;) {
+    const auto piece = co_await read_body();
+    if (!piece) co_return util::Failure(piece.error());
+    if (piece->empty()) co_return Done{};
+    drained += piece->size();
+    if (drained <= kWorthKeeping) continue;
+    after_ = After::linger;
+    co_return Done{};
+  }
+}
+
 net::Task<Done> Session::fill_more() {
   const auto filled = co_await fill(Idle::no);
   if (!filled) co_return util::Failure(filled.error());

@@ -10,6 +10,7 @@
 
 #include "protocols/message/arena.h"
 #include "protocols/message/head.h"
+#include "protocols/wire/limits.h"
 #include "src/net/chunk_pool.h"
 #include "src/net/fiber.h"
 #include "src/net/stream.h"
@@ -84,6 +85,9 @@ class Session : public util::ListHook, public Channel {
   enum class Idle : std::uint8_t { no, yes };      // between requests: the buffers are given back meanwhile
   static constexpr std::size_t kMuch = 64 * 1024;  // buffered bytes that are sent rather than kept
   static constexpr std::size_t kWorthNoCopy = 8 * 1024;
+  // Generous: what a gateway lets through, the origin must be able to tell about.
+  static constexpr wire::HeadLimits kLimits{
+      .request_line = 256 * 1024, .header = 256 * 1024, .headers = 1024 * 1024, .header_count = 2000};
 
   // Reads a request's head into work. False: the connection has ended, or after_ says how it ends.
   virtual net::Task<util::Result<bool>> next_request() = 0;
@@ -96,6 +100,8 @@ class Session : public util::ListHook, public Channel {
   net::Task<util::Result<bool>> fill(Idle idle);
   // As fill(), within a request: an end is an error.
   net::Task<Done> fill_more();
+  // Reads what is left of a body that nobody asked for; lingers instead when it is long.
+  net::Task<Done> drain_body();
 
   Worker* worker_;
   net::SocketStream stream_;

@@ -12,7 +12,6 @@ namespace {
 using http::BodyBatch;
 
 constexpr std::uint64_t kLongestAnswer = 1 << 20;  // bytes of a body that are read; HEAD should have none
-constexpr std::uint64_t kPollMs = 4;
 constexpr std::uint64_t kResolveMs = 6000;
 
 config::Millis capped(config::Millis configured, std::uint64_t patience_ms) {

@@ -17,6 +17,9 @@
 
 namespace pontage::probe {
 
+// How often a probe looks whether what it waits for has come.
+inline constexpr std::uint64_t kPollMs = 4;
+
 // What all contacts of a probe share, and a gateway would have of its own. Members are destroyed in reverse: the
 // resolver's thread first.
 struct Bench {

@@ -17,7 +17,6 @@ namespace {
 constexpr std::uint64_t kPatienceMs = 5000;
 constexpr std::uint64_t kShortPatienceMs = 1000;  // when it is asked in another protocol
 constexpr int kMostConnections = 500;
-constexpr std::uint64_t kPollMs = 4;
 constexpr std::uint64_t kOwnCloseMs = 100;  // before the pool closes an idle connection itself
 constexpr std::size_t kUwsgiDefault = 4096;
 

@@ -9,7 +9,6 @@
 namespace pontage::upstream {
 
 using fastcgi::ProtocolStatus;
-using fastcgi::ResponseEvent;
 using util::ErrorKind;
 using util::Source;
 
@@ -99,13 +98,13 @@ util::Result<CgiConnection::Unwrapped> FastCgiConnection::unwrap(std::string_vie
   }
   Unwrapped out{.consumed = step->consumed};
   switch (step->event) {
-    case ResponseEvent::need_more: break;
-    case ResponseEvent::output:
+    case fastcgi::ResponseEvent::need_more: break;
+    case fastcgi::ResponseEvent::output:
       begun_ = true;
       out.output = step->data;
       break;
-    case ResponseEvent::error_text: cut_lines(line_, step->data, [this] { log_line(); }); break;
-    case ResponseEvent::end:
+    case fastcgi::ResponseEvent::error_text: cut_lines(line_, step->data, [this] { log_line(); }); break;
+    case fastcgi::ResponseEvent::end:
       log_line();
       if (step->protocol_status != ProtocolStatus::request_complete)
         return refused(step->protocol_status, begun_ ? Begun::yes : Begun::no);

@@ -11,8 +11,6 @@ namespace {
 
 using namespace std::string_literals;
 
-const wire::HeadLimits kLimits{.request_line = 100, .header = 120, .headers = 300, .header_count = 6};
-
 // Variables, body and end of every request in the stream; each piece lies in memory of its own.
 template <class Decoder>
 std::string read_requests(const std::vector<std::string_view>& pieces) {
@@ -48,15 +46,6 @@ std::string read_requests(const std::vector<std::string_view>& pieces) {
     }
   }
   return out;
-}
-
-std::string record(int type, std::string_view content, int padding = 0) {
-  std::string out = "\x01"s + static_cast<char>(type) + "\0\x01"s;
-  out += static_cast<char>(content.size() >> 8);
-  out += static_cast<char>(content.size() & 0xff);
-  out += static_cast<char>(padding);
-  out += '\0';
-  return out.append(content).append(static_cast<std::size_t>(padding), '\xee');
 }
 
 std::string begin(char keep, int padding = 0) {

@@ -10,8 +10,6 @@ namespace {
 
 using namespace std::string_literals;
 
-const wire::HeadLimits kLimits{.request_line = 100, .header = 120, .headers = 300, .header_count = 6};
-
 // Calls `feed(piece)` until it says false; each piece lies in memory of exactly its size that is gone after the call.
 template <class Feed>
 void each_piece(const std::vector<std::string_view>& pieces, Feed&& feed) {
@@ -56,15 +54,6 @@ std::string read_cgi(const std::vector<std::string_view>& pieces) {
     return true;
   });
   return out + (decoder.in_progress() ? "unfinished" : "");
-}
-
-std::string record(int type, std::string_view content, int padding = 0) {
-  std::string out = "\x01"s + static_cast<char>(type) + "\0\x01"s;
-  out += static_cast<char>(content.size() >> 8);
-  out += static_cast<char>(content.size() & 0xff);
-  out += static_cast<char>(padding);
-  out += '\0';
-  return out.append(content).append(static_cast<std::size_t>(padding), '\xee');
 }
 
 std::string end(int padding = 0, std::string_view content = {"\0\0\0\x07\0\0\0\0", 8}) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "protocols/wire/limits.h"
+
 namespace pontage::contract {
 
 struct Subject {
@@ -23,5 +25,18 @@ struct Subject {
 std::vector<Subject> http1_subjects();
 std::vector<Subject> cgi_subjects();
 std::vector<Subject> cgi_request_subjects();
+
+// Small, so that the subjects' words meet every limit.
+inline constexpr wire::HeadLimits kLimits{.request_line = 100, .header = 120, .headers = 300, .header_count = 6};
+
+// A FastCGI record by hand.
+inline std::string record(int type, std::string_view content, int padding = 0) {
+  std::string out = std::string("\x01") + static_cast<char>(type) + std::string("\0\x01", 2);
+  out += static_cast<char>(content.size() >> 8);
+  out += static_cast<char>(content.size() & 0xff);
+  out += static_cast<char>(padding);
+  out += '\0';
+  return out.append(content).append(static_cast<std::size_t>(padding), '\xee');
+}
 
 }  // namespace pontage::contract

@@ -9,8 +9,6 @@ namespace {
 
 using wire::DecodeError;
 
-const wire::HeadLimits kLimits{.request_line = 100, .header = 120, .headers = 300, .header_count = 6};
-
 // One stream of messages, head and body by turns. Each piece lies in memory of exactly its size that is gone after the
 // call, so that a sanitizer sees a read past it and a view kept of it.
 template <class HeadDecoder, class Head>

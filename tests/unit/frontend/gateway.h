@@ -262,6 +262,8 @@ class Gateway {
   std::thread thread_;
 };
 
+inline constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
+
 // Answers every request with the same few bytes.
 inline Answer hello(http::Exchange& exchange) {
   co_return http::make_response(exchange, 200, "text/plain", "hello\n");

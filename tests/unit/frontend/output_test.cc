@@ -17,9 +17,8 @@ using message::BodyKind;
 using testing::Answer;
 using testing::Client;
 using testing::Gateway;
+using testing::kGet;
 using testing::Reply;
-
-constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 
 // What a response does, one portion a pull.
 struct Script {

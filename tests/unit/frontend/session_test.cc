@@ -14,9 +14,8 @@ using observe::Family;
 using testing::Answer;
 using testing::Client;
 using testing::Gateway;
+using testing::kGet;
 using testing::Reply;
-
-constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 
 TEST(Http1Session, AnswersPipelinedRequestsInOrder) {
   Gateway gateway(&testing::path);

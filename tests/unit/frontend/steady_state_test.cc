@@ -55,7 +55,7 @@ using testing::Answer;
 using testing::Client;
 using testing::Gateway;
 
-constexpr std::string_view kGet =
+constexpr std::string_view kBrowserGet =
     "GET /some/path?with=query HTTP/1.1\r\nHost: www.example.org\r\nUser-Agent: test\r\nAccept: */*\r\n\r\n";
 constexpr std::string_view kPost =
     "POST /some/path HTTP/1.1\r\nHost: www.example.org\r\nContent-Length: 10\r\n\r\n0123456789";
@@ -81,8 +81,8 @@ long allocations_during(Gateway& gateway, Client& client, std::string_view reque
 TEST(SteadyState, AFixedResponseAllocatesNothing) {
   Gateway gateway(&testing::hello);
   Client client = gateway.connect();
-  allocations_during(gateway, client, kGet, 100);
-  EXPECT_EQ(allocations_during(gateway, client, kGet, 1000), 0);
+  allocations_during(gateway, client, kBrowserGet, 100);
+  EXPECT_EQ(allocations_during(gateway, client, kBrowserGet, 1000), 0);
 }
 
 TEST(SteadyState, ARequestBodyAllocatesNothing) {
@@ -214,7 +214,7 @@ TEST(SteadyState, PhasesAddUpToTheWholeTime) {
     Gateway gateway(handler);
     Client client = gateway.connect();
     const bool reads = handler == &testing::echo;
-    const std::string_view request = reads ? kPost : kGet;
+    const std::string_view request = reads ? kPost : kBrowserGet;
     // A body that comes late, so that there is time spent on the client; a head in two parts all the same.
     const std::size_t split = request.size() - 5;
     for (int i = 0; i < kRequests; ++i) {

@@ -11,7 +11,6 @@ using message::ContentCoding;
 using message::HeaderId;
 using message::Method;
 
-constexpr auto kBeneath = config::FilesAction::Symlinks::beneath;
 constexpr config::Config::StaticCache kTrusting{.recheck = config::Millis(3'600'000)};
 
 // The parts of a multipart body, as (Content-Range, bytes); empty when it is not well-formed to the byte.

@@ -14,7 +14,6 @@ using message::HeaderId;
 using message::Method;
 
 constexpr config::Config::StaticCache kAlwaysLook{.recheck = config::Millis(0)};
-constexpr auto kBeneath = config::FilesAction::Symlinks::beneath;
 
 TEST(Files, ServesASmallFileInOnePull) {
   Site site;

@@ -16,6 +16,8 @@
 
 namespace pontage::handlers {
 
+inline constexpr auto kBeneath = config::FilesAction::Symlinks::beneath;
+
 struct Request {
   std::string target = "/";
   message::Method method = message::Method::get;

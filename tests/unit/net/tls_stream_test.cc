@@ -23,8 +23,6 @@ using testing::make_pair;
 using testing::Side;
 using util::Source;
 
-constexpr auto kPhase = Phase::client;
-
 class TlsStreams : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -54,7 +52,7 @@ class TlsStreams : public ::testing::Test {
 };
 
 Task<void> shake(TlsStream& stream, util::Result<void>& result) {
-  result = co_await stream.handshake(stream.reactor().after(10'000), kPhase, Source::client);
+  result = co_await stream.handshake(stream.reactor().after(10'000), Phase::client, Source::client);
 }
 
 TEST_F(TlsStreams, CarryBytesAndFilesAndAnEnd) {
@@ -69,7 +67,7 @@ TEST_F(TlsStreams, CarryBytesAndFilesAndAnEnd) {
   Side side(loop.reactor);
   auto scenario = [&]() -> Task<void> {
     side.start(shake(near, shaken));
-    const auto done = co_await far->handshake(loop.reactor.after(10'000), kPhase, Source::server);
+    const auto done = co_await far->handshake(loop.reactor.after(10'000), Phase::client, Source::server);
     EXPECT_TRUE(done) << done.error().detail;
     while (!side.ended) co_await testing::turns(1);
     EXPECT_TRUE(shaken) << shaken.error().detail;
@@ -91,7 +89,7 @@ TEST_F(TlsStreams, CarryBytesAndFilesAndAnEnd) {
     }
     EXPECT_EQ(got, "head " + body);
     far.reset();
-    const auto end = co_await read_some(near, room, loop.reactor.after(10'000), kPhase, Source::client);
+    const auto end = co_await read_some(near, room, loop.reactor.after(10'000), Phase::client, Source::client);
     EXPECT_TRUE(end && *end == 0);
   };
   loop.run(scenario());
@@ -106,7 +104,7 @@ TEST_F(TlsStreams, RefuseAServerOfAnotherName) {
   Side side(loop.reactor);
   auto scenario = [&]() -> Task<void> {
     side.start(shake(near, shaken));
-    const auto done = co_await far.handshake(loop.reactor.after(10'000), kPhase, Source::server);
+    const auto done = co_await far.handshake(loop.reactor.after(10'000), Phase::client, Source::server);
     EXPECT_FALSE(done);
     while (!side.ended) co_await testing::turns(1);
   };
@@ -119,7 +117,7 @@ TEST_F(TlsStreams, KnowHttpWithoutTlsWhenTheyMeetIt) {
   TlsStream near(loop.reactor, std::move(pair.near), server_);
   testing::put(pair.far, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   auto scenario = [&]() -> Task<void> {
-    const auto done = co_await near.handshake(loop.reactor.after(10'000), kPhase, Source::client);
+    const auto done = co_await near.handshake(loop.reactor.after(10'000), Phase::client, Source::client);
     EXPECT_FALSE(done);
     EXPECT_TRUE(near.met_plain_http());
   };

@@ -31,7 +31,7 @@ TEST(SmoothRoundRobin, GivesNothingToWeightZeroOrWhoeverIsNotEligible) {
   EXPECT_EQ(picks({{0}, {1, false}}, 2), "--");
 }
 
-struct SessionRoutes : testing::Test {
+struct SessionRoutes : ::testing::Test {
   std::string all() {
     std::string routes;
     for_each_route(sticky, request, [&](std::string_view route) {
