@@ -23,5 +23,6 @@ struct Subject {
 std::vector<Subject> http1_subjects();
 std::vector<Subject> cgi_subjects();
 std::vector<Subject> cgi_request_subjects();
+std::vector<Subject> proxy_protocol_subjects();
 
 }  // namespace pontage::contract
