@@ -34,8 +34,6 @@ class Decoder {
 
   // Of a complete one; the views live as long as the decoder.
   const Header& header() const noexcept { return header_; }
-  // Whether any byte has come.
-  bool started() const noexcept { return !bytes_.empty(); }
 
  private:
   enum class Kind : std::uint8_t { unknown, v1, v2 };
