@@ -357,6 +357,18 @@ def test_a_connection_tells_of_one_client_only(start):
         gateway.counts(0, "pontage_backend_connections", state="idle")
 
 
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_header_and_request_leave_together(start, version):
+    def script(connection):
+        connection.more()
+        assert b"GET / HTTP/1.1" in connection.pending
+        connection.send(ok(b"at once"))
+    with FakeServer(script) as server:
+        gateway = start(proxy_to(server.url, send_proxy=version))
+        for _ in range(10):
+            assert gateway.get("/").body == b"at once"
+
+
 def test_connections_from_before_a_reload_are_not_used_for_one(start):
     script = answering(ok(b"plain"))
     with FakeServer(lambda c: script(c) if c.number == 1 else proxied(c)) as server:
