@@ -20,7 +20,7 @@ done
 readonly kTestPackages=(
   clang-format-14 python3 python3-pytest python3-pytest-xdist python3-yaml git curl openssl apache2-utils strace systemd python3-h2 python3-hyperframe nghttp2-client
 )
-readonly kPeerPackages=(clang-14 libclang-rt-14-dev nginx-light tomcat10 default-jdk-headless php8.2-fpm uwsgi-core uwsgi-plugin-python3 fcgiwrap)
+readonly kPeerPackages=(clang-14 libclang-rt-14-dev nginx-light tomcat10 default-jdk-headless php8.2-fpm uwsgi-core uwsgi-plugin-python3 fcgiwrap haproxy)
 readonly kTsanSuites=(unit_net unit_upstream unit_observe unit_cache unit_origin unit_handlers_files)
 readonly kJobs=$(nproc)
 readonly kPython=/usr/bin/python3

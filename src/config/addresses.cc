@@ -131,6 +131,13 @@ std::string bind_error(std::string_view text) {
   return "a listener takes a literal address, it resolves no names: " + std::string(kShape);
 }
 
+std::string inherited_name_error(std::string_view name) {
+  const bool fine = !name.empty() && name.size() <= 255 &&
+                    std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7f && c != ':'; });
+  return fine ? std::string{}
+              : "`fd:` is followed by a socket's name (FileDescriptorName=): 1 to 255 characters without `:`";
+}
+
 std::string network_error(std::string_view text) {
   const auto slash = text.find('/');
   const int version = ip_version(text.substr(0, slash));

@@ -21,6 +21,8 @@ bool is_loopback(const ServerUrl& url) noexcept;
 // The error in a bind text, or empty: `:80`, `127.0.0.1:80`, `[::1]:80`, `localhost:80`, `unix:/path`.
 std::string bind_error(std::string_view text);
 // The error in an address or CIDR block, or empty.
+// Why `name` cannot be the name of inherited sockets, as systemd restricts it; empty when it can.
+std::string inherited_name_error(std::string_view name);
 std::string network_error(std::string_view text);
 
 // ASCII lower case.

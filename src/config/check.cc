@@ -21,6 +21,16 @@ std::string path_of(const Backend& backend, std::size_t server) {
   return path_of(backend) + ".servers[" + std::to_string(server) + "]";
 }
 
+// Proxies that can never be among the listener's clients; what sockets are handed over is not known yet.
+void check_proxies(const Listener& listener, Problems& problems) {
+  if (listener.proxy_trust.empty() || listener.bind.starts_with(kInherited)) return;
+  const bool unix_socket = listener.bind.starts_with("unix:");
+  const auto fits = [unix_socket](const std::string& text) { return (text == "unix") == unix_socket; };
+  if (std::any_of(listener.proxy_trust.begin(), listener.proxy_trust.end(), fits)) return;
+  problems.warning(listener.place, unix_socket ? "`trust` has no effect on a unix socket unless `unix` is in it"
+                                               : "`trust: unix` has no effect on `" + listener.bind + "`");
+}
+
 bool is_used(const Config& config, const std::string& backend) {
   return std::any_of(config.routes.begin(), config.routes.end(), [&](const Route& route) {
     const auto* proxy = std::get_if<ProxyAction>(&route.action);
@@ -116,6 +126,7 @@ void check_listeners(const Config& config, const Places& places, Problems& probl
   }
   std::set<std::string> binds;
   for (const auto& listener : config.listeners) {
+    check_proxies(listener, problems);
     if (listener.bind.empty() || takes_any_port(listener.bind) || binds.insert(listener.bind).second) continue;
     problems.error(listener.place, "`" + listener.bind + "` is listened on twice");
   }

@@ -71,13 +71,18 @@ struct BackendTls {
   Place place{};
 };
 
+// What the bind text of a listener begins with whose sockets the service manager has opened; their name follows.
+inline constexpr std::string_view kInherited = "fd:";
+
 struct Listener {
-  std::string bind;  // ":8080", "127.0.0.1:0", "[::1]:80", "unix:/run/x.sock"
+  std::string bind;  // ":8080", "127.0.0.1:0", "[::1]:80", "unix:/run/x.sock", "fd:web"
   std::string name;  // metric label; the bind text unless given
   enum class HalfClose : std::uint8_t { refuse, allow } half_close = HalfClose::refuse;
   ListenerTls tls{};
   std::uint16_t redirect_port = 0;  // every request is sent to https at this port; 0: none is
   bool http2 = true;                // whether clients may speak HTTP/2
+  // Who must begin with a PROXY header: addresses or CIDR blocks, and "unix"; empty: nobody.
+  std::vector<std::string> proxy_trust{};
   Place place;
 };
 
@@ -116,6 +121,9 @@ enum class Buffering : std::uint8_t {
   on          // always, whole
 };
 
+// Whether connections to servers begin with a PROXY header.
+enum class SendProxy : std::uint8_t { off, v1, v2 };
+
 struct Variable {
   std::string name;
   std::string value;
@@ -141,6 +149,7 @@ struct Backend {
   std::size_t packet_size = 8192;  // AJP, 8192..65536
   CgiMapping cgi;
   BackendTls tls{};
+  SendProxy send_proxy = SendProxy::off;
   bool keep_alive = false;                     // FastCGI: whether connections are used again
   std::uint64_t max_vars = 65535;              // uwsgi: bytes of a request's variables
   std::optional<Buffering> request_buffering;  // absent: on for servers that speak CGI, automatic for ajp, off for http

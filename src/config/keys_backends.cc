@@ -80,6 +80,11 @@ std::string store_packet_size(Target& target, const Value& value) {
   return {};
 }
 
+std::string store_send_proxy(Target& target, const Value& value) {
+  target.backend->send_proxy = static_cast<SendProxy>(value.number);
+  return {};
+}
+
 using M = Millis&;
 
 void append_session_keys(std::vector<Key>& keys) {
@@ -149,7 +154,15 @@ void append_pool_keys(std::vector<Key>& keys) {
         "2s",
         "How long; then 503.",
         +[](Target& t) -> M { return t.backend->queue.timeout; },
-        {1, kDay}}});
+        {1, kDay}},
+       {"backends{}.send_proxy",
+        Type::choice,
+        "off",
+        "Begin each connection with a PROXY header of this version, which tells the client's address; it is then used "
+        "for one request only.",
+        &store_send_proxy,
+        {},
+        {"off", "v1", "v2"}}});
 }
 
 void append_patience_keys(std::vector<Key>& keys) {

@@ -55,7 +55,18 @@ std::string store_bind(Target& target, const Value& value) {
   target.listener->bind = value.text;
   target.listener->place = value.place;
   if (target.listener->name.empty()) target.listener->name = value.text;
-  return bind_error(value.text);
+  return value.text.starts_with(kInherited) ? inherited_name_error(value.text.substr(kInherited.size()))
+                                            : bind_error(value.text);
+}
+
+std::string store_proxy_trust(Target& target, const Value& value) {
+  if (value.texts.empty()) return "at least one address or block is needed, or `unix`";
+  for (const auto& text : value.texts) {
+    if (text == "unix") continue;
+    if (auto error = network_error(text); !error.empty()) return "`" + text + "`: " + error + ", or `unix`";
+  }
+  target.listener->proxy_trust = value.texts;
+  return {};
 }
 
 std::string store_listener_name(Target& target, const Value& value) {
@@ -249,7 +260,9 @@ void append_global_keys(std::vector<Key>& keys) {
        {"listeners[].bind",
         Type::text,
         "",
-        "`:80`, `127.0.0.1:80`, `[::1]:80`, `unix:/path`; port 0 takes any free one.",
+        "`:80`, `127.0.0.1:80`, `[::1]:80`, `unix:/path`; port 0 takes any free one. `fd:NAME`: the sockets of that "
+        "name "
+        "that the service manager hands over.",
         &store_bind,
         {},
         {},
@@ -265,7 +278,24 @@ void append_global_keys(std::vector<Key>& keys) {
         {"refuse", "allow"}},
        {"listeners[].http2", Type::boolean, "true",
         "Whether clients may speak HTTP/2: over TLS by ALPN, in the clear by beginning with its preface.",
-        +[](Target& t) -> bool& { return t.listener->http2; }}});
+        +[](Target& t) -> bool& { return t.listener->http2; }},
+       {"listeners[].proxy_protocol",
+        Type::group,
+        "",
+        "Proxies before this listener that tell who the client is in a PROXY header, version 1 or 2: their addresses.",
+        {},
+        {},
+        {},
+        "trust"},
+       {"listeners[].proxy_protocol.trust",
+        Type::texts,
+        "",
+        "Addresses or blocks that must begin each connection with a header, and `unix` for clients of unix sockets.",
+        &store_proxy_trust,
+        {},
+        {},
+        {},
+        Presence::required}});
 }
 
 }  // namespace pontage::config

@@ -25,7 +25,7 @@ constexpr std::size_t kSpareWork = 256;
 bool is_wrong_preface(std::string_view input) noexcept {
   const std::string_view line = input.substr(0, input.find('\n'));
   return line.size() < input.size() && line.find('/') == std::string_view::npos &&
-         std::count(line.begin(), line.end(), ' ') >= 2;
+         std::count(line.begin(), line.end(), ' ') == 2;
 }
 
 }  // namespace

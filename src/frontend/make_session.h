@@ -6,6 +6,8 @@
 
 #include "src/frontend/session_host.h"
 #include "src/net/stream.h"
+#include "src/net/tls_server.h"
+#include "src/util/unique_fd.h"
 
 namespace pontage::frontend {
 
@@ -15,5 +17,14 @@ namespace pontage::frontend {
 std::unique_ptr<Session> make_session(SessionHost& host, std::unique_ptr<net::ByteStream> stream,
                                       http::ConnectionInfo connection, SessionRules rules,
                                       std::string_view received = {});
+
+// What the clients of a listener come to.
+struct Front {
+  SessionRules rules;
+  std::shared_ptr<const net::TlsServer> tls{};  // nullptr: in the clear
+};
+// What serves a new connection from its first byte on (behind a PROXY header): a TLS handshake, or an HTTP session.
+std::unique_ptr<Session> make_first_session(SessionHost& host, util::UniqueFd fd, http::ConnectionInfo connection,
+                                            const Front& front);
 
 }  // namespace pontage::frontend

@@ -32,6 +32,10 @@ SessionSeries::SessionSeries(observe::Metrics& metrics)
   for (std::size_t i = 0; i < handshakes.size(); ++i) {
     handshakes[i] = metrics.counter(Family::tls_handshakes_total, kHandshakes[i]);
   }
+  constexpr std::array<std::string_view, 6> kHeaders{"v1", "v2", "missing", "malformed", "timeout", "aborted"};
+  for (std::size_t i = 0; i < proxy_headers.size(); ++i) {
+    proxy_headers[i] = metrics.counter(Family::proxy_headers_total, kHeaders[i]);
+  }
   for (std::size_t i = 0; i < floods.size(); ++i) {
     const auto fault = static_cast<http2::Fault>(i);
     if (http2::is_flood(fault)) floods[i] = metrics.counter(Family::limit_hits_total, http2::to_string(fault));

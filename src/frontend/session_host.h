@@ -50,6 +50,9 @@ class Session : public util::ListHook {
 // How a TLS handshake ended.
 enum class Handshake : std::uint8_t { full, resumed, failed, aborted, timeout, plain_http };
 
+// What came of a trusted proxy's PROXY header: one that was read, none at all, a wrong one, and so on.
+enum class ProxyHeader : std::uint8_t { v1, v2, missing, malformed, timeout, aborted };
+
 // The series every session counts into, registered once (src/frontend/series.cc).
 struct SessionSeries {
   explicit SessionSeries(observe::Metrics& metrics);
@@ -60,7 +63,8 @@ struct SessionSeries {
   std::array<observe::SeriesId, 32> decode_limits;              // by wire::DecodeError
   std::array<observe::SeriesId, http2::kFaults> floods;         // by http2::Fault
   observe::SeriesId limit_body, limit_rate, limit_connections, limit_queue;
-  std::array<observe::SeriesId, 6> handshakes;  // by Handshake
+  std::array<observe::SeriesId, 6> handshakes;     // by Handshake
+  std::array<observe::SeriesId, 6> proxy_headers;  // by ProxyHeader
 };
 
 struct Http1Work;

@@ -22,8 +22,8 @@ namespace {
 
 constexpr unsigned kBlockingThreads = 4;
 constexpr unsigned kLaunchThreads = 4;
-constexpr int kLowestReadyFd =
-    512;  // above what the launcher keeps: it is closed one day, and a socket gets its number
+// Of descriptors from outside: above what the launcher keeps, which wants the small numbers for itself.
+constexpr int kLowestKept = 512;
 
 // Many clients need many descriptors; the soft limit is only a default.
 void raise_descriptor_limit() {
@@ -34,8 +34,8 @@ void raise_descriptor_limit() {
 }
 
 int move_up(int fd) {
-  if (fd < 0 || fd >= kLowestReadyFd) return fd;
-  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowestReadyFd);
+  if (fd < 0 || fd >= kLowestKept) return fd;
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowestKept);
   if (moved < 0) return fd;
   ::close(fd);
   return moved;
@@ -53,6 +53,7 @@ Gateway::Gateway(config::Config config, std::string file, int ready_fd)
     : config_(std::move(config)),
       file_(std::move(file)),
       ready_fd_(prepare_descriptors(ready_fd)),
+      inherited_(InheritedSockets::take(kLowestKept)),
       signals_(loop_, SIGTERM, SIGINT, SIGHUP),
       timer_(loop_),
       launcher_(kLaunchThreads),
@@ -136,7 +137,7 @@ bool Gateway::open_listeners(const config::Config& config, std::vector<OpenedLis
   for (const auto& listener : config.listeners) {
     if (listening_.contains(listener.bind)) continue;
     opened.emplace_back();
-    if (!open_listener(listener, workers_.size(), opened.back(), error)) return false;
+    if (!open_listener(listener, workers_.size(), inherited_, opened.back(), error)) return false;
   }
   return true;
 }
@@ -148,14 +149,16 @@ void Gateway::install_listeners(std::vector<OpenedListener> opened, const Settin
   }
   for (auto& listener : opened) {
     const std::string& bind = listener.config.bind;
+    const bool dealt = listener.sharing == OpenedListener::Sharing::dealt;
     Worker::HandOver hand_over;
-    if (listener.sockets.size() < workers_.size()) {
+    if (dealt && workers_.size() > 1) {
       hand_over = [this](const SettingsPtr& made, util::UniqueFd fd, const net::Address& peer) {
         deal(made, std::move(fd), peer);
       };
     }
-    for (std::size_t i = 0; i < listener.sockets.size(); ++i)
-      workers_[i]->open_listener(bind, settings.at(bind), std::move(listener.sockets[i]), hand_over);
+    for (std::size_t i = 0; i < listener.sockets.size(); ++i) {
+      workers_[dealt ? 0 : i]->open_listener(bind, settings.at(bind), std::move(listener.sockets[i]), hand_over);
+    }
     listening_[bind] = listener.address;
     log::info("listening on {}", listener.address);
   }

@@ -64,6 +64,7 @@ class Gateway {
   config::Config config_;
   std::string file_;
   int ready_fd_;
+  InheritedSockets inherited_;
   State state_ = State::starting;
   admin::asio::io_context loop_{1};
   admin::asio::signal_set signals_;

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "src/config/load.h"
-#include "src/frontend/session_host.h"
+#include "src/frontend/make_session.h"
+#include "src/frontend/proxy_intake.h"
 #include "src/net/tls_server.h"
 #include "src/observe/metrics.h"
 
@@ -18,8 +19,8 @@ namespace pontage::gateway {
 struct ListenerSettings {
   std::string name;
   std::uint16_t metric_id = 0;
-  frontend::SessionRules rules{};
-  std::shared_ptr<const net::TlsServer> tls{};  // nullptr: in the clear
+  frontend::Front front{};
+  frontend::ProxyTrust proxies{};
   std::uint16_t redirect_port = 0;
 };
 

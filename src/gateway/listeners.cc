@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/net/acceptor.h"
+#include "src/net/socket_options.h"
 
 namespace pontage::gateway {
 namespace {
@@ -24,9 +25,27 @@ void remove_stale_socket(const net::Address& address) {
   if (::connect(probe.get(), address.raw(), address.size()) != 0 && errno == ECONNREFUSED) ::unlink(path.c_str());
 }
 
+bool open_inherited(const config::Listener& config, const InheritedSockets& inherited, OpenedListener& opened,
+                    std::string& error) {
+  opened.sharing = OpenedListener::Sharing::dealt;
+  opened.sockets = inherited.open(std::string_view(config.bind).substr(config::kInherited.size()), error);
+  for (const auto& socket : opened.sockets) {
+    const net::Address address = net::local_address(socket.get());
+    if (!address.is_unix() && address.is_loopback()) net::send_without_pacing(socket.get());
+    opened.address += (opened.address.empty() ? "" : ",") + address.text();
+  }
+  if (opened.sockets.empty()) error = "cannot listen on " + config.bind + ": " + error;
+  return !opened.sockets.empty();
+}
+
 }  // namespace
 
-bool open_listener(const config::Listener& config, std::size_t workers, OpenedListener& opened, std::string& error) {
+bool open_listener(const config::Listener& config, std::size_t workers, const InheritedSockets& inherited,
+                   OpenedListener& opened, std::string& error) {
+  if (config.bind.starts_with(config::kInherited)) {
+    opened.config = config;
+    return open_inherited(config, inherited, opened, error);
+  }
   auto address = net::Address::from_bind(config.bind);
   if (!address) {
     error = "cannot listen on " + config.bind + ": not an address";
@@ -48,6 +67,7 @@ bool open_listener(const config::Listener& config, std::size_t workers, OpenedLi
   const net::Address bound = net::local_address(alone.get());
   opened.address = bound.text();
   if (address->is_unix() || workers == 1) {
+    opened.sharing = OpenedListener::Sharing::dealt;
     opened.sockets.push_back(std::move(alone));
     return true;
   }

@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include "src/frontend/make_session.h"
 #include "src/frontend/tls_handshake.h"
 #include "src/net/recycler.h"
 #include "src/observe/log.h"
@@ -59,7 +58,7 @@ void Worker::open_listener(const std::string& bind, SettingsPtr settings, util::
   // std::function wants a copyable thing; the descriptor is none.
   on_worker([this, bind, settings = std::move(settings), hand_over = std::move(hand_over), fd = socket.release()] {
     auto& listening = listening_[bind];
-    listening = std::make_unique<Listening>(Listening{.settings = settings, .hand_over = hand_over});
+    if (!listening) listening = std::make_unique<Listening>(Listening{.settings = settings, .hand_over = hand_over});
     auto accepted = [this, listener = listening.get()](util::UniqueFd client, const net::Address& peer) {
       if (listener->hand_over) {
         listener->hand_over(listener->settings, std::move(client), peer);
@@ -67,7 +66,7 @@ void Worker::open_listener(const std::string& bind, SettingsPtr settings, util::
         accept(*listener->settings, std::move(client), peer);
       }
     };
-    listening->acceptor = std::make_unique<net::Acceptor>(reactor_, util::UniqueFd(fd), std::move(accepted));
+    listening->acceptors.push_back(std::make_unique<net::Acceptor>(reactor_, util::UniqueFd(fd), std::move(accepted)));
   });
 }
 
@@ -113,14 +112,15 @@ void Worker::register_connections(const ListenerSettings& settings) {
     if (added) series->second = metrics_->gauge(observe::Family::connections, settings.name, protocol);
   };
   for (const auto protocol : config::kAlpnProtocols) add(protocol);
-  if (settings.tls) add(frontend::kHandshakeProtocol);
+  if (settings.front.tls) add(frontend::kHandshakeProtocol);
+  if (!settings.proxies.empty()) add(frontend::kIntakeProtocol);
 }
 
 // limits.connections is reached. Over TLS a word would cost a handshake.
 void Worker::turn_away(const ListenerSettings& settings, int fd) {
   static constexpr std::string_view kBusy =
       "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
-  if (!settings.tls) {
+  if (!settings.front.tls) {
     [[maybe_unused]] const auto sent = ::send(fd, kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   host_.metrics().add(host_.series().limit_connections);
@@ -142,15 +142,12 @@ void Worker::accept(const ListenerSettings& settings, util::UniqueFd fd, const n
   info.local_port = local.port();
   info.listener = settings.metric_id;
   info.https_port = settings.redirect_port;
-  if (settings.tls) {
-    const auto patience = config::ms(settings.tls->config().handshake);
-    auto stream = std::make_unique<net::TlsStream>(reactor_, std::move(fd), settings.tls);
-    host_.begin(
-        std::make_unique<frontend::TlsHandshake>(host_, std::move(stream), std::move(info), settings.rules, patience));
-    return;
+  const bool proxied = !settings.proxies.empty() && settings.proxies.includes(peer);
+  if (proxied) {
+    host_.begin(std::make_unique<frontend::ProxyIntake>(host_, std::move(fd), std::move(info), settings.front));
+  } else {
+    host_.begin(frontend::make_first_session(host_, std::move(fd), std::move(info), settings.front));
   }
-  auto stream = std::make_unique<net::SocketStream>(reactor_, std::move(fd));
-  host_.begin(frontend::make_session(host_, std::move(stream), std::move(info), settings.rules));
 }
 
 }  // namespace pontage::gateway

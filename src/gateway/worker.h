@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "src/frontend/session_host.h"
 #include "src/gateway/listener_settings.h"
@@ -38,6 +39,7 @@ class Worker {
   void set_site(std::shared_ptr<const routing::Site> site);
   // `hand_over` deals accepted descriptors of a listener that only this worker accepts; empty: it keeps them.
   using HandOver = std::function<void(const SettingsPtr&, util::UniqueFd, const net::Address&)>;
+  // Called again for the same bind text, the listener has one more socket.
   void open_listener(const std::string& bind, SettingsPtr settings, util::UniqueFd socket, HandOver hand_over);
   // What is accepted from now on has these settings; nothing happens to the rest.
   void change_listener(const std::string& bind, SettingsPtr settings);
@@ -52,7 +54,7 @@ class Worker {
   struct Listening {
     SettingsPtr settings;
     HandOver hand_over;
-    std::unique_ptr<net::Acceptor> acceptor{};
+    std::vector<std::unique_ptr<net::Acceptor>> acceptors{};
   };
 
   void on_worker(std::function<void()> work);

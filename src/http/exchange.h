@@ -22,9 +22,22 @@
 
 namespace pontage::http {
 
-// What is true of the client's connection for as long as it lasts.
+// What a trusted proxy said of its client in a PROXY header, addresses apart. Not text to be shown: any bytes.
+struct ProxyFacts {
+  bool tls = false;             // the client speaks TLS to the proxy
+  std::uint8_t tls_client = 0;  // the bits of proxy_protocol::Tls
+  std::uint32_t tls_verify = 1;
+  std::string tls_version{};
+  std::string tls_cipher{};
+  std::string common_name{};  // of its certificate
+  std::string authority{};    // the host it named
+  std::string unique_id{};    // of its connection to the proxy, which may carry many requests
+};
+
+// What is true of the client's connection for as long as it lasts. Behind a trusted proxy the addresses are those that
+// its PROXY header told.
 struct ConnectionInfo {
-  net::Address peer;
+  net::Address peer;    // without a family when the gateway itself asks (src/probe)
   std::string peer_ip;  // text of peer, made once
   std::string local_ip;
   std::uint16_t local_port = 0;
@@ -32,6 +45,7 @@ struct ConnectionInfo {
   std::string_view protocol = "http/1.1";
   std::shared_ptr<const net::TlsFacts> tls{};  // nullptr: in the clear
   std::uint16_t https_port = 0;                // requests are sent there (listeners[].redirect_to_https); 0: served
+  std::shared_ptr<const ProxyFacts> told{};    // nullptr: nothing was
 };
 
 // Who the client is after trusted proxies were believed (src/http/forwarding.h fills it).

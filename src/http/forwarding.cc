@@ -151,7 +151,7 @@ void identify_client(Exchange& exchange, const ForwardingPolicy& policy) {
   const ConnectionInfo& connection = *exchange.connection;
   ClientIdentity& client = exchange.client;
   client.ip = connection.peer_ip;
-  client.scheme = connection.tls ? "https" : "http";
+  client.scheme = connection.tls || (connection.told && connection.told->tls) ? "https" : "http";
   client.host = exchange.request.authority;
   client.port = exchange.request.port != 0 ? exchange.request.port : connection.local_port;
   if (policy.trusted.empty() || !is_trusted(connection.peer, policy)) return;

@@ -58,6 +58,24 @@ std::optional<Address> Address::from_ip(std::string_view ip, std::uint16_t port)
   return std::nullopt;
 }
 
+Address Address::from_bytes(std::span<const unsigned char> ip, std::uint16_t port) noexcept {
+  Address address;
+  if (ip.size() == 4) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage_);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&v4.sin_addr, ip.data(), 4);
+    address.size_ = sizeof v4;
+  } else {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(address.storage_);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, ip.data(), 16);
+    address.size_ = sizeof v6;
+  }
+  return address;
+}
+
 std::optional<Address> Address::from_unix(std::string_view path) noexcept {
   Address address;
   auto& un = reinterpret_cast<sockaddr_un&>(address.storage_);
@@ -101,6 +119,10 @@ std::uint16_t Address::port() const noexcept {
   if (family() == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in*>(&storage_)->sin_port);
   if (family() == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_port);
   return 0;
+}
+
+std::size_t Address::ip_bytes(std::span<unsigned char, 16> out) const noexcept {
+  return static_cast<std::size_t>(address_bytes(raw(), out.data()));
 }
 
 std::string Address::ip_text() const {

@@ -1,8 +1,10 @@
 // A socket address: IPv4, IPv6 or unix path. A value; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,8 @@ class Address {
   Address() noexcept = default;
   // A literal IPv4 or IPv6 address (without brackets) and port; nullopt when `ip` is neither.
   static std::optional<Address> from_ip(std::string_view ip, std::uint16_t port) noexcept;
+  // 4 bytes are IPv4, 16 IPv6; in network order.
+  static Address from_bytes(std::span<const unsigned char> ip, std::uint16_t port) noexcept;
   // nullopt when the path is too long for a sockaddr.
   static std::optional<Address> from_unix(std::string_view path) noexcept;
   static Address from_raw(const sockaddr* address, socklen_t size) noexcept;
@@ -29,6 +33,8 @@ class Address {
   bool is_unix() const noexcept { return family() == AF_UNIX; }
   bool is_loopback() const noexcept;
   std::uint16_t port() const noexcept;
+  // The bytes that from_bytes takes, into `out`: how many, 4 also for IPv4 mapped into IPv6; 0 for all else.
+  std::size_t ip_bytes(std::span<unsigned char, 16> out) const noexcept;
   // The address alone: "127.0.0.1", "::1", "unix:". IPv4 mapped into IPv6 reads as IPv4. Fits 46 bytes.
   std::string ip_text() const;
   // "127.0.0.1:80", "[::1]:80", "unix:/path".

@@ -89,6 +89,17 @@ IoResult SocketStream::try_read(std::span<char> room) noexcept {
   return result;
 }
 
+IoResult SocketStream::try_peek(std::span<char> room) noexcept {
+  if (!may_read()) return {.status = IoStatus::want_read};
+  const ssize_t got = ::recv(fd_.get(), room.data(), room.size(), MSG_PEEK);
+  if (got > 0) return {.bytes = static_cast<std::size_t>(got)};
+  if (got == 0) return {.status = IoStatus::end};
+  if (errno == EINTR) return {.status = IoStatus::want_read};
+  if (errno != EAGAIN && errno != EWOULDBLOCK) return {.status = IoStatus::error, .os_error = errno};
+  readable_ = false;
+  return {.status = IoStatus::want_read};
+}
+
 IoResult SocketStream::try_write(std::span<const iovec> pieces, More more) noexcept {
   if (!may_write()) return {.status = IoStatus::want_write};
   const int flags = MSG_NOSIGNAL | (more == More::follows ? MSG_MORE : 0);

@@ -182,6 +182,8 @@ class SocketStream final : public ByteStream {
   IoResult try_write(std::span<const iovec> pieces, More more) noexcept override;
   IoResult try_send_file(int file, std::uint64_t offset, std::size_t count) noexcept override;
   void shutdown_write() noexcept override;
+  // What a try_read would give, left where it is. Until it is read, the stream stays readable.
+  IoResult try_peek(std::span<char> room) noexcept;
   void wake_at(std::size_t bytes) noexcept override;  // TCP; a unix socket's readiness does not know of it
 };
 

@@ -66,6 +66,19 @@ std::string pem(X509* cert) {
   return text_of(bio.get());
 }
 
+std::string common_name(X509* cert) {
+  const X509_NAME* names = X509_get_subject_name(cert);
+  int last = -1;
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(names, NID_commonName, at)) >= 0;) last = at;
+  if (last < 0) return {};
+  unsigned char* text = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(names, last)));
+  if (size < 0) return {};
+  std::string name(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
+  OPENSSL_free(text);
+  return name;
+}
+
 std::string client_cert_field(X509* cert) {
   unsigned char* der = nullptr;
   const int size = i2d_X509(cert, &der);

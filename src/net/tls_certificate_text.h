@@ -10,6 +10,8 @@ namespace pontage::net {
 
 std::string hex(std::string_view bytes);
 std::string pem(X509* cert);
+// The last common name of the subject, in UTF-8; empty without one.
+std::string common_name(X509* cert);
 // RFC 9440: a byte sequence of structured fields, ":BASE64:".
 std::string client_cert_field(X509* cert);
 // X-Forwarded-Client-Cert as Envoy made it known: Hash, Subject, URI and DNS names, Cert. `pem` is the certificate's.

@@ -21,6 +21,7 @@ struct TlsFacts {
   std::uint16_t key_bits = 0;
   std::string session_id{};         // hexadecimal; may be empty
   std::string client_cert{};        // PEM, empty without one
+  std::string client_name{};        // the common name in it; may be empty
   std::string client_cert_field{};  // what servers are told in a field, ready to send; empty: nothing
   std::string_view hsts{};          // Strict-Transport-Security, from `server`; empty: nothing is said
   bool xfcc = false;                // the field is X-Forwarded-Client-Cert rather than Client-Cert (RFC 9440)

@@ -231,6 +231,7 @@ std::shared_ptr<const TlsFacts> TlsServer::facts(SSL* ssl) const {
   const X509Ptr cert(SSL_get1_peer_certificate(ssl));
   if (cert) {
     facts->client_cert = pem(cert.get());
+    facts->client_name = common_name(cert.get());
     using Forward = config::ListenerTls::ForwardCert;
     facts->xfcc = config_.forward_cert == Forward::xfcc;
     if (config_.forward_cert == Forward::client_cert) facts->client_cert_field = client_cert_field(cert.get());

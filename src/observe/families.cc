@@ -59,6 +59,8 @@ constexpr std::array<FamilyInfo, kFamilies> kTable{{
     {Family::connections, kGauge, 1, "connections", "Client connections open now.", {"listener", "protocol"}},
     {Family::protocol_requests_total, kCounter, 1, "protocol_requests_total", "Requests answered, by the client's version.",
      {"protocol"}},
+    {Family::proxy_headers_total, kCounter, 1, "proxy_headers_total",
+     "Connections from trusted proxies, by what came of their PROXY header.", {"result"}},
     {Family::h2_streams, kGauge, 1, "h2_streams", "Streams of HTTP/2 clients that are not done.", {}},
     {Family::aborts_total, kCounter, 1, "aborts_total",
      "Requests that ended before their answer was complete.", {"side", "reason"}},

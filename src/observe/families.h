@@ -40,6 +40,7 @@ enum class Family : std::uint8_t {
   cache_requests_total,
   connections,
   protocol_requests_total,
+  proxy_headers_total,
   h2_streams,
   aborts_total,
   limit_hits_total,

@@ -61,7 +61,7 @@ void Origin::open(Protocol protocol, const std::string& bind) {
   listener.bind = bind;
   gateway::OpenedListener opened;
   std::string error;
-  if (!gateway::open_listener(listener, workers_.size(), opened, error)) throw std::runtime_error(error);
+  if (!gateway::open_listener(listener, workers_.size(), {}, opened, error)) throw std::runtime_error(error);
   // A unix socket is one, and the first worker's.
   for (std::size_t i = 0; i < opened.sockets.size(); ++i) workers_[i]->open(protocol, std::move(opened.sockets[i]));
   listeners_.push_back({protocol, opened.address});

@@ -71,7 +71,6 @@ void fill_request(http::Exchange& exchange, const Question& question, std::size_
 Contact::Contact(Bench& bench, const config::Config& config, const config::Backend& backend,
                  const config::Server& server, std::uint64_t patience_ms)
     : bench_(bench), patience_ms_(patience_ms), url_(server.url) {
-  connection_.peer = *net::Address::from_ip("127.0.0.1", 0);
   connection_.peer_ip = connection_.local_ip = "127.0.0.1";
   connection_.local_port = 80;
   server_ = std::make_shared<upstream::BackendServer>(backend.name, settings_for(config, backend, server, patience_ms),

@@ -29,10 +29,13 @@ void BackendConnection::finish(Reuse reuse) noexcept {
   std::unique_ptr<BackendConnection> self(this);
   const auto server = server_;
   // Bytes or an end that are there already belong to no exchange (ADAPTERS X20).
-  if (reuse == Reuse::yes && !stream_->maybe_readable() && !stream_->peer_closed()) {
+  const bool usable = reuse == Reuse::yes && !stream_->maybe_readable() && !stream_->peer_closed();
+  if (usable && !one_exchange_) {
     server->pool().give_back(std::move(self));
     return;
   }
+  // Nothing is on its way any more; in order, the port would stay in TIME_WAIT.
+  if (usable) stream_->abort_on_close();
   self.reset();
   server->pool().forget();
 }

@@ -39,6 +39,8 @@ class BackendConnection : public util::ListHook {
   // Exchanges completed on it; 0 while it is fresh.
   std::uint64_t uses() const noexcept { return uses_; }
   std::uint64_t idle_since_ms() const noexcept { return idle_since_ms_; }
+  // It has told the server who its client is: it is closed after this exchange, whatever the adapter thinks.
+  void serve_one_exchange() noexcept { one_exchange_ = true; }
 
  protected:
   // Sends the first bytes of a request (the array is changed). A failure before one was taken is of class not_sent: the
@@ -63,6 +65,7 @@ class BackendConnection : public util::ListHook {
   std::uint64_t uses_ = 0;
   std::uint64_t idle_since_ms_ = 0;
   bool idle_ = false;
+  bool one_exchange_ = false;
   bool probed_ = false;  // the kernel looks after it while it is silent
 };
 

@@ -12,6 +12,7 @@ ServerSettings settings_of(const config::Config& config, const config::Backend& 
           .packet_size = backend.packet_size,
           .keep_alive = backend.keep_alive,
           .max_vars = backend.max_vars,
+          .send_proxy = backend.send_proxy,
           .timeouts = backend.timeouts,
           .pool = {.max = backend.connections.max,
                    .idle = backend.connections.idle,

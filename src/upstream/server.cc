@@ -8,6 +8,7 @@
 #include "src/upstream/ajp_connection.h"
 #include "src/upstream/fastcgi_connection.h"
 #include "src/upstream/http_connection.h"
+#include "src/upstream/proxy_header.h"
 #include "src/upstream/scgi_connection.h"
 
 namespace pontage::upstream {
@@ -90,6 +91,7 @@ std::shared_ptr<const ServerSettings> BackendServer::settings() const {
 void BackendServer::apply(ServerSettings settings) {
   pool_.set_limits(settings.pool);
   idle_ms_.store(settings.pool.idle_ms, std::memory_order_relaxed);
+  sends_proxy_.store(settings.send_proxy != config::SendProxy::off, std::memory_order_relaxed);
   const std::lock_guard guard(lock_);
   settings_ = std::make_shared<const ServerSettings>(std::move(settings));
   current_.store(settings_.get(), std::memory_order_release);
@@ -141,7 +143,9 @@ net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange, Le
       if (error.kind != ErrorKind::cancelled) error.retry = RetryClass::not_sent;
       co_return util::Failure(error);
     }
-    const bool unfit = granted->connection && (kind == LeaseKind::fresh || is_outdated(*granted->connection));
+    // Where connections tell of their client, those that idle are from before a reload, and tell of none.
+    const bool only_fresh = kind == LeaseKind::fresh || sends_proxy_.load(std::memory_order_relaxed);
+    const bool unfit = granted->connection && (only_fresh || is_outdated(*granted->connection));
     if (unfit) granted->connection.reset();  // its place is used for the new one
     if (!granted->connection) {
       auto opened = co_await connect(exchange);
@@ -160,11 +164,17 @@ net::Task<util::Result<Lease>> BackendServer::lease(http::Exchange& exchange, Le
   }
 }
 
-// A stream that is ready for the first request: with TLS where the URL is https.
-net::Task<util::Result<BackendServer::Stream>> BackendServer::open(http::Exchange& exchange, net::Address address,
-                                                                   net::Deadline deadline) {
+// A stream that is ready for the first request: behind a PROXY header, with TLS where the URL is https.
+net::Task<util::Result<BackendServer::Stream>> BackendServer::open(http::Exchange& exchange,
+                                                                   std::shared_ptr<const ServerSettings> held,
+                                                                   net::Address address) {
+  const auto patience = config::ms(held->timeouts.connect);
+  const net::Deadline deadline = exchange.reactor().after(patience);
   auto opened = co_await net::connect(exchange.reactor(), address, deadline);
-  const auto held = settings();
+  if (opened && held->send_proxy != config::SendProxy::off) {
+    const auto told = co_await send_proxy_header(**opened, *exchange.connection, held->send_proxy, patience);
+    if (!told) co_return util::Failure(told.error());
+  }
   if (!opened || !held->url.tls) co_return opened;
   auto stream = std::make_unique<net::TlsStream>(exchange.reactor(), (*opened)->release(), held->tls);
   const auto agreed = co_await stream->handshake(deadline, observe::Phase::connect, Source::server);
@@ -187,14 +197,15 @@ net::Task<util::Result<Lease>> BackendServer::connect(http::Exchange& exchange) 
   const auto all = addresses();
   util::Error error{
       .kind = ErrorKind::unresolved, .source = Source::server, .retry = RetryClass::not_sent, .detail = "name"};
-  const auto patience = static_cast<std::uint64_t>(settings()->timeouts.connect.count());
+  const auto held = settings();
   const std::size_t first = address_turn_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    auto opened = co_await open(exchange, all[(first + i) % all.size()], reactor.after(patience));
+    auto opened = co_await open(exchange, held, all[(first + i) % all.size()]);
     if (opened) {
       note_connected();
       exchange.metrics->add(series_.fresh);
       Lease lease(make_connection(std::move(*opened)));
+      if (held->send_proxy != config::SendProxy::off) lease->serve_one_exchange();
       const bool alive = co_await lease->probe();
       if (exchange.fiber->cancelled()) co_return util::fail(ErrorKind::cancelled, Source::client, "lease");
       if (alive) co_return std::move(lease);

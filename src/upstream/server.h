@@ -30,6 +30,7 @@ struct ServerSettings {
   std::size_t packet_size = 8192;
   bool keep_alive = false;       // FastCGI
   std::size_t max_vars = 65535;  // uwsgi, bytes
+  config::SendProxy send_proxy = config::SendProxy::off;
   config::Backend::Timeouts timeouts;
   PoolLimits pool;
   wire::HeadLimits response_limits;
@@ -94,7 +95,8 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   using Stream = std::unique_ptr<net::ByteStream>;
   // Made on terms of TLS that a reload has changed since.
   bool is_outdated(const BackendConnection& connection) const;
-  net::Task<util::Result<Stream>> open(http::Exchange& exchange, net::Address address, net::Deadline deadline);
+  net::Task<util::Result<Stream>> open(http::Exchange& exchange, std::shared_ptr<const ServerSettings> held,
+                                       net::Address address);
   net::Task<util::Result<Lease>> connect(http::Exchange& exchange);
   std::vector<net::Address> addresses() const;
   void hint_at(const util::Error& connecting) noexcept;
@@ -108,6 +110,7 @@ class BackendServer : public std::enable_shared_from_this<BackendServer> {
   Series series_;
   std::vector<observe::Metrics::Callback> gauges_;
   std::atomic<std::uint64_t> idle_ms_{30000};
+  std::atomic<bool> sends_proxy_{false};  // a connection tells of one client
   std::atomic<std::uint64_t> out_until_ms_{0};
   std::atomic<std::uint64_t> stale_{0};
   std::atomic<const ServerSettings*> current_{nullptr};  // only compared, never followed

@@ -9,6 +9,7 @@ import yaml
 from floors import ROOT
 
 UNIT = ROOT / "deploy/pontage.service"
+SOCKET = ROOT / "deploy/pontage.socket"
 
 
 def unit_values(key):
@@ -16,13 +17,15 @@ def unit_values(key):
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
-def test_systemd_accepts_the_unit(tmp_path):
-    # verify also asks for the program itself, which is not installed here.
-    copy = tmp_path / UNIT.name
-    copy.write_text(UNIT.read_text().replace("/usr/local/bin/pontage", "/bin/true"))
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(copy)], capture_output=True, text=True, timeout=60)
+def test_systemd_accepts_the_units(tmp_path):
+    copies = []
+    for unit in (UNIT, SOCKET):
+        # verify also asks for the program itself, which is not installed here.
+        copies.append(tmp_path / unit.name)
+        copies[-1].write_text(unit.read_text().replace("/usr/local/bin/pontage", "/bin/true"))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", *map(str, copies)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert UNIT.name not in done.stderr, done.stderr
+    assert "pontage." not in done.stderr, done.stderr
 
 
 def test_the_unit_does_not_start_a_bad_configuration_again():

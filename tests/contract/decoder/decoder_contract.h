@@ -25,6 +25,7 @@ struct Subject {
 std::vector<Subject> http1_subjects();
 std::vector<Subject> cgi_subjects();
 std::vector<Subject> cgi_request_subjects();
+std::vector<Subject> proxy_protocol_subjects();
 
 // Small, so that the subjects' words meet every limit.
 inline constexpr wire::HeadLimits kLimits{.request_line = 100, .header = 120, .headers = 300, .header_count = 6};

@@ -129,5 +129,8 @@ INSTANTIATE_TEST_SUITE_P(Cgi, DecoderContract, testing::ValuesIn(cgi_subjects())
 INSTANTIATE_TEST_SUITE_P(CgiRequests, DecoderContract, testing::ValuesIn(cgi_request_subjects()),
                          [](const auto& subject) { return subject.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(ProxyProtocol, DecoderContract, testing::ValuesIn(proxy_protocol_subjects()),
+                         [](const auto& subject) { return subject.param.name; });
+
 }  // namespace
 }  // namespace pontage::contract
