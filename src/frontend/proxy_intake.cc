@@ -8,22 +8,21 @@
 namespace pontage::frontend {
 
 using observe::Phase;
-using proxy_protocol::Family;
 
 namespace {
 
 // One look; a header that is longer takes several.
 constexpr std::size_t kLook = 512;
 
-net::Address address_of(Family family, const proxy_protocol::Endpoint& end) {
+net::Address address_of(proxy_protocol::Family family, const proxy_protocol::Endpoint& end) {
   const std::span<const unsigned char> ip(end.ip);
-  if (family == Family::unix_path) {
+  if (family == proxy_protocol::Family::unix_path) {
     // A client without a name, or an abstract one, is a client of a unix socket all the same.
     const auto named = net::Address::from_unix(end.path);
     const sockaddr nameless{.sa_family = AF_UNIX, .sa_data = {}};
     return named ? *named : net::Address::from_raw(&nameless, sizeof nameless.sa_family);
   }
-  return net::Address::from_bytes(family == Family::ipv4 ? ip.first(4) : ip, end.port);
+  return net::Address::from_bytes(family == proxy_protocol::Family::ipv4 ? ip.first(4) : ip, end.port);
 }
 
 }  // namespace
@@ -34,7 +33,7 @@ bool ProxyTrust::includes(const net::Address& peer) const noexcept {
 }
 
 void believe(const proxy_protocol::Header& header, http::ConnectionInfo& connection) {
-  if (header.family != Family::unspecified) {
+  if (header.family != proxy_protocol::Family::unspecified) {
     connection.peer = address_of(header.family, header.source);
     connection.peer_ip = connection.peer.ip_text();
     const net::Address local = address_of(header.family, header.destination);

@@ -34,8 +34,8 @@ void set_addresses(Header& header, const http::ConnectionInfo& client) {
   header.source = endpoint(client.peer, from);
   header.destination = endpoint(*local, to);
   if (from == 0) return;
-  header.family = from == 4 && to == 4 ? Family::ipv4 : Family::ipv6;
-  if (header.family == Family::ipv4) return;
+  header.family = from == 4 && to == 4 ? proxy_protocol::Family::ipv4 : proxy_protocol::Family::ipv6;
+  if (header.family == proxy_protocol::Family::ipv4) return;
   map_to_ipv6(header.source, from);
   map_to_ipv6(header.destination, to);
 }

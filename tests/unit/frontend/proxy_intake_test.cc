@@ -9,7 +9,6 @@ namespace pontage::frontend {
 namespace {
 
 using namespace std::string_literals;
-using proxy_protocol::Family;
 using proxy_protocol::Header;
 
 http::ConnectionInfo direct() {
@@ -40,7 +39,7 @@ TEST(ProxyTrust, KnowsAddressesAndUnixSockets) {
 
 TEST(ProxyIntake, BelievesBothAddresses) {
   auto info = direct();
-  Header header{.family = Family::ipv4};
+  Header header{.family = proxy_protocol::Family::ipv4};
   header.source = {.ip = {192, 0, 2, 7}, .port = 4711};
   header.destination = {.ip = {198, 51, 100, 1}, .port = 443};
   believe(header, info);
@@ -53,7 +52,7 @@ TEST(ProxyIntake, BelievesBothAddresses) {
 
 TEST(ProxyIntake, KeepsTheConnectionsOwnAddressesWithoutOthers) {
   auto info = direct();
-  believe({.family = Family::unspecified, .unique_id = "id"}, info);
+  believe({.family = proxy_protocol::Family::unspecified, .unique_id = "id"}, info);
   EXPECT_EQ(info.peer_ip, "10.0.0.1");
   EXPECT_EQ(info.local_port, 8080);
   ASSERT_NE(info.told, nullptr);
@@ -64,7 +63,7 @@ TEST(ProxyIntake, KeepsTheConnectionsOwnAddressesWithoutOthers) {
 TEST(ProxyIntake, TakesAUnixClientForOneWhateverItsName) {
   for (const auto& path : {""s, "/run/x"s, "\0abstract"s, std::string(108, 'x')}) {
     auto info = direct();
-    Header header{.family = Family::unix_path};
+    Header header{.family = proxy_protocol::Family::unix_path};
     header.source.path = path;
     believe(header, info);
     EXPECT_TRUE(info.peer.is_unix());
